@@ -307,6 +307,12 @@ func (s Spec) String() string {
 	return text
 }
 
+// Alike reports whether two specs have the same servers, limits, networks and disks, and at most
+// other options and parameters.
+func (s Spec) Alike(other Spec) bool {
+	return s.Product == other.Product && s.Limits == other.Limits && s.Disk == other.Disk && s.FS == other.FS && s.Network == other.Network && s.Bandwidth == other.Bandwidth && slices.Equal(s.Members(), other.Members())
+}
+
 func (s Spec) names() []string {
 	var names []string
 	for i := range s.Nodes + s.Arbiters {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/cluster"
 	"assay/runner"
 	"assay/runner/hunt"
 	"assay/workload/availability"
@@ -20,12 +19,12 @@ import (
 )
 
 type huntFlags struct {
-	cluster, goals, plan, resume, servers, out string
-	workloads, options                         []string
-	length, shrinkFor, healWithin              time.Duration
-	findings                                   int
-	seed                                       uint64
-	random, json, quiet                        bool
+	goals, plan, resume, servers, out string
+	clusters, workloads, options      []string
+	length, shrinkFor, healWithin     time.Duration
+	findings                          int
+	seed                              uint64
+	random, json, quiet               bool
 }
 
 func newHunt(version string) *cobra.Command {
@@ -53,7 +52,7 @@ if no run had a verdict.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.cluster, "cluster", "", "the servers to start, such as patroni:3; assay cluster --help has all; plans draw one of an option's values with | between them: redis:3,appendfsync=always|everysec")
+	flags.StringArrayVar(&f.clusters, "cluster", nil, "the servers to start, such as patroni:3; assay cluster --help has all; repeatable with other options for the same servers, of which plans draw one")
 	addTime(flags, &f.length, "for", 30*time.Minute, "how long to search")
 	flags.StringSliceVar(&f.workloads, "workload", []string{bank.Name, isolation.Name, availability.Name}, "the workloads, with commas between; those that the database serves if not given, or else entity")
 	flags.StringVar(&f.goals, "goal", hunt.GoalViolation, "what to look for, with commas between: violation, loss (of acknowledged writes, also where the manual allows it), outage=60s (of writes), two-primaries")
@@ -80,7 +79,7 @@ func (f *huntFlags) run(cmd *cobra.Command, version string) error {
 	if err != nil {
 		return err
 	}
-	specs, err := cluster.ParseAlternatives(state.Cluster)
+	specs, err := hunt.ParseClusters(append([]string{state.Cluster}, state.Others...))
 	if err != nil {
 		return err
 	}
@@ -97,10 +96,10 @@ func (f *huntFlags) run(cmd *cobra.Command, version string) error {
 	}
 	tell(fmt.Sprintf("starting %s, seed %d, folder %s", state.Cluster, state.Seed, folder))
 	ground := &hunt.Servers{HealWithin: f.healWithin, Run: runner.Options{Version: version, Servers: f.servers, Progress: silence{io.Discard}},
-		Wanted: hunt.Space{Specs: specs, Workloads: state.Workloads, Options: state.Options, Longest: max(f.length/4, 3*time.Second)}}
+		Wanted: hunt.Space{Specs: specs, Workloads: state.Workloads, Options: state.Options, Longest: state.Longest}}
 	err = hunt.Go(cmd.Context(), state, ground, hunt.Options{Folder: folder, For: f.length, ShrinkFor: f.shrinkFor, Findings: f.findings, Tell: tell})
 	closed := ground.Close()
-	if err == nil || state.Violated() { // a finding is told, whatever ended the hunt
+	if err == nil || len(state.Findings) > 0 { // a finding is told, whatever ended the hunt
 		err = errors.Join(err, f.print(cmd.OutOrStdout(), state, folder))
 	}
 	err = errors.Join(err, closed)
@@ -131,19 +130,19 @@ func (f *huntFlags) state(cmd *cobra.Command, version string) (*hunt.State, erro
 		}
 		return hunt.Read(f.resume)
 	}
-	specs, err := cluster.ParseAlternatives(f.cluster)
+	specs, err := hunt.ParseClusters(f.clusters)
 	if err != nil {
 		return nil, err
 	}
-	spec, text := specs[0], specs[0].String()
-	if len(specs) > 1 {
-		text = f.cluster
-	}
+	spec := specs[0]
 	goals, err := hunt.ParseGoals(f.goals)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	s := &hunt.State{Format: 1, Version: version, Started: time.Now().UTC(), Cluster: text, Goals: goals, Seed: f.seed, Random: f.random}
+	s := &hunt.State{Format: 1, Version: version, Started: time.Now().UTC(), Cluster: spec.String(), Goals: goals, Seed: f.seed, Random: f.random, Longest: max(f.length/4, 3*time.Second)}
+	for _, other := range specs[1:] {
+		s.Others = append(s.Others, other.String())
+	}
 	if !cmd.Flags().Changed("seed") {
 		s.Seed = rand.Uint64N(1_000_000_000)
 	}

@@ -48,7 +48,7 @@ func TestHuntRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		"no goal \"los\"":               {"--cluster", "etcd:1", "--goal", "los"},
 		"a transfer could be half done": {"--cluster", "sqlite:1", "--workload", "bank"},
-		"other servers, limits":         {"--cluster", "etcd:1,memory=64MiB|96MiB"},
+		"other servers, limits":         {"--cluster", "etcd:1", "--cluster", "etcd:3"},
 		"did you mean bank":             {"--cluster", "etcd:1", "--workload", "banc"},
 		"plan.yaml:3:3: faults[0]: ":    {"--cluster", "etcd:1", "--plan", "plan.yaml"},
 		"no such file":                  {"--cluster", "etcd:1", "--plan", "p.yaml"},

@@ -125,7 +125,7 @@ func linesOf(folder string) (all []string) {
 func pattern(line string) string {
 	var words []string
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'{}[](),:=", r) }) {
-		if strings.ContainsAny(word, "0123456789/") || len(word) > 24 || !utf8.ValidString(word) {
+		if strings.ContainsAny(word, "0123456789/|") || len(word) > 24 || !utf8.ValidString(word) {
 			continue
 		}
 		if words = append(words, regexp.QuoteMeta(word)); len(words) == mostPattern {

@@ -60,6 +60,7 @@ type hit struct {
 	key, text string
 	goal      string
 	check     string // empty if no check found it
+	kind      string // of the check's finding; empty if it has none
 	verdict   check.Verdict
 	// history is the smallest history that shows it; empty if none is known.
 	history string
@@ -92,19 +93,27 @@ func hits(r *report.Result, goals []Goal) (all []hit) {
 	return all
 }
 
-// untold are the broken promises of checks of which no loss beyond the promise is told.
+// untold are the broken promises that are not told as losses beyond the promise.
 func untold(told, broken []hit) []hit {
 	return slices.DeleteFunc(broken, func(b hit) bool {
 		return slices.ContainsFunc(told, func(h hit) bool {
-			return h.goal == GoalLoss && h.verdict == check.Violated && h.check == b.check
+			return h.goal == GoalLoss && h.verdict == check.Violated && h.check == b.check && (h.kind == b.kind || b.kind == "")
 		})
 	})
 }
 
 func violations(r *report.Result) (all []hit) {
 	for _, c := range r.Checks {
-		if c.Verdict == check.Violated {
-			all = append(all, hit{GoalViolation + " " + c.Name, c.Name + ": " + promised(c) + c.Detail, GoalViolation, c.Name, check.Violated, report.Smallest(c, "")})
+		if c.Verdict != check.Violated {
+			continue
+		}
+		kinds := broken(c)
+		if len(kinds) == 0 {
+			all = append(all, hit{GoalViolation + " " + c.Name, c.Name + ": " + c.Detail, GoalViolation, c.Name, "", check.Violated, report.Smallest(c, "")})
+		}
+		for _, f := range kinds {
+			text := fmt.Sprintf("%s: %s %s; %s", c.Name, check.Count(f.Found), f.Kind, c.Detail)
+			all = append(all, hit{GoalViolation + " " + c.Name + " " + f.Kind, text, GoalViolation, c.Name, f.Kind, check.Violated, report.Smallest(c, f.Kind)})
 		}
 	}
 	return all
@@ -138,7 +147,7 @@ const allowed = " allowed"
 // lossOf is one loss. What the manual allows stays allowed beside another broken promise of the same
 // check, and has a key of its own: a plan that loses it shows nothing of a loss beyond the promise.
 func lossOf(c check.Result, f check.Finding) hit {
-	h := hit{GoalLoss + " " + c.Name, fmt.Sprintf("%s: %s %s", c.Name, check.Count(f.Found), f.Kind), GoalLoss, c.Name, c.Verdict, report.Smallest(c, f.Kind)}
+	h := hit{GoalLoss + " " + c.Name, fmt.Sprintf("%s: %s %s", c.Name, check.Count(f.Found), f.Kind), GoalLoss, c.Name, f.Kind, c.Verdict, report.Smallest(c, f.Kind)}
 	if f.Promised != nil && !*f.Promised {
 		h.verdict = check.Allowed
 	}
@@ -151,18 +160,11 @@ func lossOf(c check.Result, f check.Finding) hit {
 	return h
 }
 
-// promised lists the kinds of a check's findings that break a promise.
-func promised(c check.Result) string {
-	var all []string
-	for _, f := range c.Findings {
-		if f.Kind != "" && f.Found > 0 && (f.Promised == nil || *f.Promised) {
-			all = append(all, fmt.Sprintf("%s %s", check.Count(f.Found), f.Kind))
-		}
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	return strings.Join(all, ", ") + "; "
+// broken are the kinds of a check's findings that break a promise.
+func broken(c check.Result) []check.Finding {
+	return slices.DeleteFunc(slices.Clone(c.Findings), func(f check.Finding) bool {
+		return f.Kind == "" || f.Found == 0 || f.Promised != nil && !*f.Promised
+	})
 }
 
 // longestOutage is without writes. least is set if the run's end cut one. known is false if there

@@ -40,7 +40,7 @@ func TestLossesAreToldApart(t *testing.T) {
 		"beyond":                  {loses(check.Violated, true), "loss transfers: violated"},
 		"allowed and then beyond": {loses(check.Violated, false, true), "loss transfers: violated"},
 		"beyond and then allowed": {loses(check.Violated, true, false), "loss transfers: violated"},
-		"allowed beside another":  {besides, "loss transfers allowed: allowed, violation transfers: violated"},
+		"allowed beside another":  {besides, "loss transfers allowed: allowed, violation transfers torn: violated"},
 	} {
 		var got []string
 		for _, h := range hits(c.result, goals) {

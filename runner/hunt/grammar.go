@@ -16,7 +16,7 @@ import (
 
 // Space is what plans are drawn from.
 type Space struct {
-	// Specs are the alternatives of the cluster, with the same servers and other settings.
+	// Specs are the clusters, with the same servers and other options.
 	Specs     []cluster.Spec
 	Workloads []string
 	// Faults are the faults that the cluster allows (fault.Possible).
@@ -126,13 +126,18 @@ func (s *Space) drawLoad(r *rand.Rand, p *Plan) {
 	}
 }
 
-func (s *Space) drawSettings(r *rand.Rand, p *Plan) {
-	p.Isolation, p.Options = "", nil
+func (s *Space) drawOptions(r *rand.Rand, p *Plan) {
+	p.Options = nil
 	for _, alternatives := range s.Options {
 		if o := oneOf(r, alternatives...); o != "" {
 			p.Options = append(p.Options, o)
 		}
 	}
+}
+
+func (s *Space) drawSettings(r *rand.Rand, p *Plan) {
+	s.drawOptions(r, p)
+	p.Isolation = ""
 	if len(s.Levels) > 0 && chance(r, 75) {
 		level := s.Levels[len(s.Levels)-1] // the strongest level
 		if chance(r, 50) {

@@ -32,6 +32,7 @@ type State struct {
 	Started time.Time `json:"started"`
 	// Cluster to First are what was asked for.
 	Cluster   string     `json:"cluster"`
+	Others    []string   `json:"other_clusters,omitempty"`
 	Workloads []string   `json:"workloads"`
 	Options   [][]string `json:"options,omitempty"`
 	Goals     []Goal     `json:"goals"`
@@ -40,12 +41,15 @@ type State struct {
 	// First is nil if the first plan is drawn.
 	First *Plan `json:"first,omitempty"`
 
+	// Longest bounds a plan's length.
+	Longest time.Duration `json:"longest_ns,omitempty"`
 	// Patience is the length of plans that take the primary away. It grows until another node
 	// takes writes, and is negative if none ever does.
 	Patience time.Duration `json:"patience_ns,omitempty"`
 
-	// Overlaps counts the plans in which two faults act at once.
-	Overlaps int `json:"overlaps,omitempty"`
+	// Formed counts the plans that go through workloads without faults, and through pairs of
+	// faults, in turn.
+	Formed int `json:"formed,omitempty"`
 
 	// Plans counts the runs. LoadSeconds is the time of their load, Seconds of the whole
 	// search with starting servers.
@@ -55,6 +59,7 @@ type State struct {
 	Verdicts    map[string]int `json:"verdicts"`
 	Clusters    int            `json:"clusters"`
 	States      []string       `json:"states"`
+	Faults      []string       `json:"faults,omitempty"` // the kinds that plans can have
 	Coverage    Coverage       `json:"coverage"`
 	Corpus      []Kept         `json:"corpus"`
 	Findings    []Finding      `json:"findings"`
@@ -96,8 +101,10 @@ type Finding struct {
 	Found      int     `json:"found"`
 	Of         int     `json:"of"`
 	RunSeconds float64 `json:"run_s"`
-	Low        float64 `json:"low"`
-	High       float64 `json:"high"`
+	// Undecided more runs had no verdict.
+	Undecided int     `json:"undecided,omitempty"`
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
 }
 
 // Trial is what one run of a plan showed.
@@ -140,9 +147,11 @@ type Hunt struct {
 	space  *Space
 	ends   time.Time
 	last   time.Time // until when Seconds counts
-	// overlapping says that the present plan is an overlap.
-	overlapping bool
-	before      int // clusters that were started before this part of the hunt
+	// formed says that the present plan is one of those that Formed counts, and varied is what it
+	// varies; nil if it was drawn.
+	formed bool
+	varied *Kept
+	before int // clusters that were started before this part of the hunt
 }
 
 const (
@@ -153,9 +162,10 @@ const (
 	// length of the first.
 	failovers     = 50
 	leastPatience = 20 * time.Second
-	// overlaps is the percentage of plans in which two faults act at once, and plansOfSettings the
-	// number of consecutive plans on the same settings.
-	overlaps        = 30
+	// forms is the percentage of plans of a fixed form: one workload after the other without
+	// faults, and one pair of faults after the other. plansOfSettings is the number of consecutive
+	// plans on the same settings.
+	forms           = 40
 	plansOfSettings = 8
 	// mostFailed is the number of consecutive runs without a result that ends the hunt.
 	mostFailed = 5
@@ -177,11 +187,12 @@ func Go(ctx context.Context, s *State, ground Ground, o Options) error {
 	} else if err != nil {
 		return err
 	}
-	s.States = h.space.States()
+	s.States, s.Faults = h.space.States(), kinds(h.space.Faults)
 	if s.Patience == 0 {
 		s.Patience = leastPatience
 	}
 	h.ends = time.Now().Add(o.For)
+	err = h.save()
 	for failed := 0; err == nil && ctx.Err() == nil && time.Now().Before(h.ends) && !h.enough() && failed < mostFailed; {
 		if err = h.finish(ctx); err != nil || ctx.Err() != nil || h.enough() || !time.Now().Before(h.ends) {
 			break
@@ -193,7 +204,7 @@ func Go(ctx context.Context, s *State, ground Ground, o Options) error {
 			failed = 0
 		}
 		if failed == mostFailed || problem != nil && h.First != nil && h.Plans == 0 {
-			err = fmt.Errorf("no run came to a result: %w", problem)
+			err = fmt.Errorf("%s in a row came to no result: %w", check.Counted(failed, "run", "runs"), problem)
 		}
 	}
 	if err == nil {
@@ -228,19 +239,20 @@ func (h *Hunt) next() Plan {
 }
 
 func (h *Hunt) draw(r *rand.Rand) Plan {
-	h.overlapping = false
+	h.formed, h.varied = false, nil
 	switch {
 	case h.space.Led && h.space.Apart && chance(r, failovers):
 		return h.space.Failover(r, h.Patience)
-	case !h.Random && chance(r, overlaps):
-		h.overlapping = true
-		return h.space.Overlap(r, h.Seed, h.Overlaps)
+	case !h.Random && chance(r, forms):
+		if h.formed = true; h.Formed%2 == 0 {
+			return h.space.Undisturbed(r, h.Formed/2)
+		}
+		return h.space.Overlap(r, h.Seed, h.Formed/2)
 	case h.Random || len(h.Corpus) == 0 || chance(r, drawn):
 		return h.space.Draw(r)
 	}
-	k := h.pick(r)
-	k.Varied++
-	return h.space.Vary(r, k.Plan, h.Corpus[r.IntN(len(h.Corpus))].Plan)
+	h.varied = h.pick(r)
+	return h.space.Vary(r, h.varied.Plan, h.Corpus[r.IntN(len(h.Corpus))].Plan)
 }
 
 // settings chooses the alternative of the cluster's settings, which changes rarely, since the
@@ -277,6 +289,9 @@ func (h *Hunt) step(ctx context.Context) (problem, err error) {
 	p := h.next()
 	folder := h.runFolder(fmt.Sprintf("plan-%05d", h.Plans+1))
 	began := time.Now()
+	if err := os.RemoveAll(folder); err != nil { // which an assay that was killed has left
+		return nil, err
+	}
 	t := h.ground.Try(ctx, p, folder)
 	h.Seconds += time.Since(h.last).Seconds()
 	h.last = time.Now()
@@ -288,8 +303,11 @@ func (h *Hunt) step(ctx context.Context) (problem, err error) {
 		return t.Problem, os.RemoveAll(folder)
 	}
 	h.Plans++
-	if h.overlapping {
-		h.Overlaps++
+	if h.formed && t.Result != nil {
+		h.Formed++
+	}
+	if h.varied != nil {
+		h.varied.Varied++
 	}
 	fresh := h.Coverage.Add(t.Seen)
 	h.wait(p)
@@ -400,8 +418,14 @@ func Read(folder string) (*State, error) {
 		return nil, &runner.FolderError{Path: folder, Reason: "holds no hunt", Err: err}
 	}
 	var s State
-	if err := json.Unmarshal(text, &s); err != nil || s.Format != 1 {
-		return nil, &runner.FolderError{Path: folder, Reason: "holds a hunt that cannot be read: " + fmt.Sprint(err)}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, &runner.FolderError{Path: folder, Reason: "holds a hunt that cannot be read", Err: err}
+	}
+	if s.Format != 1 {
+		return nil, &runner.FolderError{Path: folder, Reason: fmt.Sprintf("holds a hunt of format %d, and this assay reads 1", s.Format)}
+	}
+	if s.Longest == 0 { // of an earlier version
+		s.Longest = mostPatience
 	}
 	for i := range s.Findings {
 		// Earlier versions gave a loss that the manual allows the key of one that it does not.

@@ -125,7 +125,9 @@ func TestSearchFinds(t *testing.T) {
 
 // TestInterruptedHuntGoesOn with the same plans.
 func TestInterruptedHuntGoesOn(t *testing.T) {
-	never := func(Plan) Trial { return Trial{Result: verdict(false), Seen: Seen{States: []string{"a"}}} }
+	never := func(p Plan) Trial {
+		return Trial{Result: verdict(false), Seen: Seen{States: []string{string(p.Text())}}} // all are kept
+	}
 	whole := &fakeGround{t: t, space: space(t, "patroni:3"), result: never}
 	ctx, cancel := context.WithCancel(t.Context())
 	whole.after = func(n int) {
@@ -242,9 +244,61 @@ func TestProbability(t *testing.T) {
 	if away.Of != 0 || !strings.Contains(away.probability(), "seen by 1 plan") {
 		t.Errorf("no run alone looks for it: %s", away.probability())
 	}
+	if broken.Undecided == 0 || !strings.HasSuffix(broken.probability(), " more had no verdict") {
+		t.Errorf("runs without a verdict: %s", broken.probability())
+	}
 	s = &State{Plans: 3, Verdicts: map[string]int{"valid": 1, "unknown": 2}}
 	if text := s.Stop(); !strings.Contains(text, "nothing, and no verdict of 2 plans") {
 		t.Error(text)
+	}
+}
+
+// TestShrinkingMeets another broken promise, which is a finding of its own, and what the plan found
+// besides is confirmed with it.
+func TestShrinkingMeets(t *testing.T) {
+	g, s, folder := &fakeGround{t: t, space: space(t, "postgres:2")}, newState(t), t.TempDir()
+	g.result = func(Plan) Trial {
+		r := verdict(true)
+		r.Checks[0].Findings = []check.Finding{{Kind: "lost", Found: 1}, {Kind: "torn", Found: 1}}
+		if len(g.tried) == 4 {
+			r.Checks[0].Findings = append(r.Checks[0].Findings, check.Finding{Kind: "doubled", Found: 1})
+		}
+		return Trial{Result: r}
+	}
+	o := g.options(folder)
+	o.Findings = 3
+	expect.NoError(t, Go(t.Context(), s, g, o))
+	var keys []string
+	for _, f := range s.Findings {
+		keys = append(keys, f.Key)
+		if _, err := os.Stat(filepath.Join(folder, f.Folder)); err != nil {
+			t.Errorf("%s: %v", f.Key, err)
+		}
+	}
+	if text := strings.Join(keys, ", "); text != "violation transfers lost, violation transfers torn, violation transfers doubled" {
+		t.Fatal(text)
+	}
+	if lost, torn := s.Findings[0], s.Findings[1]; torn.Tries != 0 || !torn.Shrunk || torn.Of != 10 || torn.Found != 10 || torn.Command != lost.Command {
+		t.Errorf("%+v", torn)
+	}
+}
+
+// TestLongHunt keeps what it needs to go on, and no more.
+func TestLongHunt(t *testing.T) {
+	g, s, folder := &fakeGround{t: t, space: space(t, "postgres:2")}, newState(t), t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	g.result = func(Plan) Trial {
+		if len(g.tried) == 250 {
+			cancel()
+		}
+		g.tried = append(g.tried[:0], make([]string, len(g.tried))...)
+		n := len(g.tried)
+		return Trial{Result: verdict(false), Seen: Seen{Lines: []string{fmt.Sprint("line ", n)}, Errors: []string{fmt.Sprint("error ", n)}, Pairs: []Pair{{"kill", fmt.Sprint(n)}}}}
+	}
+	expect.NoError(t, Go(ctx, s, g, g.options(folder)))
+	info, err := os.Stat(filepath.Join(folder, FileState))
+	if err != nil || s.Plans < 249 || len(s.Corpus) != mostKept || info.Size() > 400_000 {
+		t.Errorf("%d plans, %d are kept, %d bytes, %v", s.Plans, len(s.Corpus), info.Size(), err)
 	}
 }
 

@@ -8,6 +8,24 @@ import (
 	"assay/fault"
 )
 
+// Undisturbed draws a plan without faults at the strongest level, of the n-th workload in turn. Races
+// need many transactions, so it is among the longer ones, with many clients.
+func (s *Space) Undisturbed(r *rand.Rand, n int) Plan {
+	return s.valid(r, func() Plan {
+		p := Plan{Workload: s.Workloads[n%len(s.Workloads)], Duration: min(20*time.Second, s.Longest)}
+		s.drawLoad(r, &p)
+		if len(s.Levels) > 0 {
+			strongest := s.Levels[len(s.Levels)-1]
+			s.drawOptions(r, &p)
+			p.Isolation, p.Options = strongest.Isolation, append(p.Options, strongest.Options...)
+		}
+		if p.Rate == 0 {
+			p.Clients = oneOf(r, 8, 16, 16, 32)
+		}
+		return p
+	})
+}
+
 // Overlap draws a plan in which nodes go away again and again while another kind of fault, which
 // takes none away, acts for most of the time: what is half done then is what a recovery has to
 // mend. The n-th plan has the n-th pair of kinds, in an order by seed that begins with pairs that

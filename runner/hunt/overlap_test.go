@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/cluster"
 	"assay/fault"
 	"assay/internal/expect"
 )
@@ -42,13 +41,24 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
+// TestUndisturbed: plans without faults have each workload in turn, at the strongest level.
+func TestUndisturbed(t *testing.T) {
+	s := space(t, "postgres:1")
+	for n, want := range []string{"bank", "isolation", "availability", "bank"} {
+		p := s.Undisturbed(rand.New(rand.NewPCG(3, uint64(n))), n)
+		if p.Workload != want || p.Isolation != "serializable" || len(p.Faults) != 0 || p.Duration != 20*time.Second || p.Clients < 8 {
+			t.Errorf("%s", p.Text())
+		}
+	}
+}
+
 // TestSettings: plans have one of the alternatives of the cluster's settings, several in a row the
 // same, and a finding is told with its own.
 func TestSettings(t *testing.T) {
 	s := newState(t)
 	g := &fakeGround{t: t, space: space(t, "postgres:2")}
 	var err error
-	g.space.Specs, err = cluster.ParseAlternatives("postgres:2,standby=sync|async,set.work_mem=1MB|8MB")
+	g.space.Specs, err = ParseClusters([]string{"postgres:2,standby=sync", "postgres:2,standby=async", "postgres:2,standby=sync,set.work_mem=8MB", "postgres:2,standby=async,set.work_mem=8MB"})
 	expect.NoError(t, err)
 	changes, last, seen := 0, "", map[string]bool{}
 	g.result = func(p Plan) Trial {
@@ -67,8 +77,13 @@ func TestSettings(t *testing.T) {
 	if f := s.Findings[0]; !strings.Contains(f.Command, " --cluster '"+f.Plan.Cluster+"' ") {
 		t.Errorf("%s of %s", f.Command, f.Plan.Cluster)
 	}
-	if _, err := Parse("p.yaml", []byte("workload: bank\ncluster: postgres:3\n"), g.space.Specs...); err == nil || !strings.HasPrefix(err.Error(), "p.yaml:2:10: cluster: --cluster has no alternative postgres:3") {
+	if _, err := Parse("p.yaml", []byte("workload: bank\ncluster: postgres:3\n"), g.space.Specs...); err == nil || !strings.HasPrefix(err.Error(), "p.yaml:2:10: cluster: no --cluster is postgres:3") {
 		t.Errorf("another cluster: %v", err)
+	}
+	for _, others := range [][]string{{"postgres:2", "postgres:3"}, {"postgres:2", "patroni:2"}, {"postgres:2", "postgres:2,memory=1GiB"}, {}} {
+		if _, err := ParseClusters(others); err == nil {
+			t.Errorf("%q are taken", others)
+		}
 	}
 	if p := (Plan{Workload: "bank", Clients: 1, Duration: 2 * time.Second, Cluster: g.space.Specs[3].String()}); !strings.Contains(fmt.Sprint(g.space.reductions(p)), "{ bank") {
 		t.Error("the first settings are not tried")

@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -52,12 +53,19 @@ func (f Finding) probability() string {
 	switch {
 	case f.Goal == unhealed:
 		return fmt.Sprintf("seen by %s; the command alone ends its servers, and does not wait for them to heal", check.Counted(f.Seen, "plan", "plans"))
+	case f.Of == 0 && f.Undecided > 0:
+		return check.Counted(f.Undecided, "run", "runs") + " of the command alone had no verdict"
 	case f.Of == 0:
 		return "not repeated yet"
-	case f.Found == 0:
-		return fmt.Sprintf("not found again in %s of %.0f s by the command alone", check.Counted(f.Of, "run", "runs"), f.RunSeconds)
 	}
-	return fmt.Sprintf("found in %d of %s of %.0f s (%.0f to %.0f %%)", f.Found, check.Counted(f.Of, "run", "runs"), f.RunSeconds, 100*f.Low, 100*f.High)
+	text := fmt.Sprintf("found in %d of %s of %.0f s (%.0f to %.0f %%)", f.Found, check.Counted(f.Of, "run", "runs"), f.RunSeconds, 100*f.Low, 100*f.High)
+	if f.Found == 0 {
+		text = fmt.Sprintf("not found again in %s of %.0f s by the command alone", check.Counted(f.Of, "run", "runs"), f.RunSeconds)
+	}
+	if f.Undecided > 0 {
+		text += fmt.Sprintf("; %d more had no verdict", f.Undecided)
+	}
+	return text
 }
 
 func (f Finding) verdictWord() string {
@@ -77,7 +85,9 @@ func (s *State) Text(folder string) string {
 	var b strings.Builder
 	searched := fmt.Sprintf("%.0f s", s.Seconds)
 	fmt.Fprintf(&b, "hunt on %s · %s · goals %s · seed %d%s\n\n", s.Cluster, strings.Join(s.Workloads, ", "), s.goals(), s.Seed, s.ablation())
-	for _, f := range s.Findings[:min(len(s.Findings), 3)] {
+	first := slices.Clone(s.Findings)
+	slices.SortStableFunc(first, func(a, b Finding) int { return cmp.Compare(b.violates(), a.violates()) })
+	for _, f := range first[:min(len(first), 3)] {
 		fmt.Fprintf(&b, "! %s  %s\n  %s\n  %s; first by plan %d, after %.0f s\n", f.verdictWord(), short(f.Text), f.Command, f.probability(), f.At, f.After)
 	}
 	if more := len(s.Findings) - 3; more > 0 {
@@ -91,6 +101,13 @@ func (s *State) Text(folder string) string {
 	}
 	fmt.Fprintf(&b, "page          %s\n", filepath.Join(folder, FilePage))
 	return b.String()
+}
+
+func (f Finding) violates() int {
+	if f.Verdict == check.Violated {
+		return 1
+	}
+	return 0
 }
 
 // short cuts a finding's text to the width of a terminal.
@@ -148,6 +165,11 @@ func (s *State) Document() report.Document {
 		states := s.Coverage.Pairs[action]
 		for _, state := range slices.Sorted(maps.Keys(states)) {
 			tried.Rows = append(tried.Rows, []string{action, state, fmt.Sprint(states[state])})
+		}
+	}
+	for _, action := range s.Faults {
+		if len(s.Coverage.Pairs[action]) == 0 {
+			tried.Rows = append(tried.Rows, []string{action, "never injected", "0"})
 		}
 	}
 	reached := report.Table{Title: "States", Head: []string{"state", "runs that reached it"}}

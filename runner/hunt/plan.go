@@ -28,8 +28,7 @@ import (
 
 // Plan is one run of a hunt, as data: the same plan asks for the same run.
 type Plan struct {
-	// Cluster is the alternative of --cluster's settings that the plan runs on; empty if there
-	// are none, or for the first.
+	// Cluster is the one of several --cluster that the plan runs on; empty for the first.
 	Cluster  string `yaml:"cluster,omitempty" json:"cluster,omitempty"`
 	Workload string `yaml:"workload" json:"workload"`
 	Seed     uint64 `yaml:"seed" json:"seed"`
@@ -43,7 +42,25 @@ type Plan struct {
 	Faults    []string          `yaml:"faults,omitempty" json:"faults,omitempty"`
 }
 
-// Parse reads the file of a plan for one of these alternatives of a cluster. The error is a
+// ParseClusters reads specs of the same servers with other options, at least one. The error is a
+// *cluster.SpecError.
+func ParseClusters(texts []string) (all []cluster.Spec, err error) {
+	if len(texts) == 0 {
+		texts = []string{""}
+	}
+	for _, text := range texts {
+		s, err := cluster.ParseSpec(text)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, s); !s.Alike(all[0]) {
+			return nil, &cluster.SpecError{Spec: text, Part: "other servers, limits, networks or disks than " + all[0].String(), Want: "the same with other options"}
+		}
+	}
+	return all, nil
+}
+
+// Parse reads the file of a plan for one of these clusters. The error is a
 // *yamlfile.Error.
 func Parse(path string, text []byte, of ...cluster.Spec) (Plan, error) {
 	p := Plan{Clients: 8, Duration: 10 * time.Second}
@@ -52,7 +69,7 @@ func Parse(path string, text []byte, of ...cluster.Spec) (Plan, error) {
 	}
 	on, known := p.alternative(of)
 	if !known {
-		return Plan{}, yamlfile.Refuse(path, text, "cluster", 0, fmt.Sprintf("--cluster has no alternative %s; want %s", p.Cluster, of[0]))
+		return Plan{}, yamlfile.Refuse(path, text, "cluster", 0, fmt.Sprintf("no --cluster is %s; want %s", p.Cluster, of[0]))
 	}
 	key, err := "workload", Serves(on, p.Workload)
 	if err == nil {

@@ -2,7 +2,7 @@ package hunt
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -26,76 +26,131 @@ func (h *Hunt) finish(ctx context.Context) error {
 		if h.Findings[i].Shrunk || h.o.ShrinkFor == 0 || ctx.Err() != nil {
 			continue
 		}
-		if err := errors.Join(h.reduce(ctx, &h.Findings[i]), h.end()); err != nil {
+		met := h.reduce(ctx, i)
+		for _, m := range met { // which adds findings
+			h.judge(m.plan, m.trial, m.folder)
+		}
+		h.last = time.Now()
+		if err := h.end(); err != nil {
 			return err
 		}
 	}
-	h.last = time.Now()
 	return nil
 }
 
-// reduce shrinks a finding, and estimates its probability on new clusters.
-func (h *Hunt) reduce(ctx context.Context, f *Finding) error {
-	began, ran := time.Now(), false
-	work := h.runFolder("shrink")
-	shows := func(try func(context.Context, Plan, string) Trial, p Plan) bool {
-		t := try(ctx, p, work)
-		_ = os.RemoveAll(work)
-		f.Tries++
-		all := h.hitsOf(t)
-		i := slices.IndexFunc(all, func(found hit) bool { return found.key == f.Key })
-		ran = i >= 0 || t.Result != nil && (t.Result.Verdict != check.Unknown || f.Goal == GoalOutage || f.Goal == GoalTwoPrimaries)
-		if i < 0 || ctx.Err() != nil {
-			return false
-		}
-		if f.History == "" || all[i].history != "" && len(all[i].history) < len(f.History) {
-			f.History = all[i].history
-		}
-		return true
-	}
+// met is a run that showed another broken promise than the one that is shrunk.
+type met struct {
+	plan   Plan
+	trial  Trial
+	folder string
+}
+
+// reduction is the shrinking of one finding.
+type reduction struct {
+	*Hunt
+	of     *Finding
+	number int // of the finding
+	began  time.Time
+	met    []met
+	// found are the keys of what the last run showed; decided says that it could show something.
+	found   []string
+	decided bool
+}
+
+// reduce shrinks a finding, and estimates its probability on new clusters. It returns the runs that
+// showed another broken promise, whose folders are kept.
+func (h *Hunt) reduce(ctx context.Context, number int) []met {
+	f := &h.Findings[number]
+	r := &reduction{Hunt: h, of: f, number: number, began: time.Now()}
 	// Two thirds of the time are for shrinking, the rest for the probability.
-	more := func() bool { return ctx.Err() == nil && time.Since(began) < h.o.ShrinkFor*2/3 }
+	more := func() bool { return ctx.Err() == nil && time.Since(r.began) < h.o.ShrinkFor*2/3 }
 	tries, again := 1, false
 	for !again && tries < 4 && more() { // a finding that is not shown each time is missed by one try
-		tries, again = tries+1, shows(h.ground.Try, f.Plan)
+		tries, again = tries+1, r.shows(ctx, h.ground.Try, f.Plan)
 	}
 	if again {
-		p := h.space.shrink(f.Plan, func(p Plan) bool {
+		f.Plan = h.space.shrink(f.Plan, func(p Plan) bool {
 			for range tries {
-				if more() && shows(h.ground.Try, p) {
+				if more() && r.shows(ctx, h.ground.Try, p) {
 					h.o.Tell("smaller: " + report.CommandLine(p.Words(h.space.on(p))))
 					return true
 				}
 			}
 			return false
 		}, more)
-		if ctx.Err() == nil {
-			f.Plan = p
-		}
 	}
-	f.Found, f.Of, f.RunSeconds = 0, 0, 0
-	// A command alone does not wait for its servers to heal. A run without a result shows nothing, nor
-	// does one without a verdict, except of what is seen without one.
-	for failed := 0; f.Goal != unhealed && f.Of < confirmations && failed < mostFailed && ctx.Err() == nil && (f.Of == 0 || time.Since(began) < h.o.ShrinkFor); {
+	f.Command = h.command(f.Plan)
+	r.confirm(ctx)
+	f.Shrunk = ctx.Err() == nil
+	h.o.Tell(f.probability())
+	return r.met
+}
+
+// shows reports whether a run of the plan shows the finding.
+func (r *reduction) shows(ctx context.Context, try func(context.Context, Plan, string) Trial, p Plan) bool {
+	f := r.of
+	f.Tries++
+	folder := r.runFolder(fmt.Sprintf("shrink-%03d-%d", r.number+1, f.Tries))
+	_ = os.RemoveAll(folder) // which an assay that was killed has left
+	t := try(ctx, p, folder)
+	all := r.hitsOf(t)
+	r.found = nil
+	other := false
+	for _, hit := range all {
+		r.found = append(r.found, hit.key)
+		other = other || hit.verdict == check.Violated && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Key == hit.key })
+	}
+	if other {
+		r.met = append(r.met, met{p, t, folder})
+	} else {
+		_ = os.RemoveAll(folder)
+	}
+	i := slices.Index(r.found, f.Key)
+	r.decided = i >= 0 || t.Result != nil && (t.Result.Verdict != check.Unknown || f.Goal == GoalOutage || f.Goal == GoalTwoPrimaries)
+	if i < 0 || ctx.Err() != nil {
+		return false
+	}
+	if f.History == "" || all[i].history != "" && len(all[i].history) < len(f.History) {
+		f.History = all[i].history
+	}
+	return true
+}
+
+// confirm estimates the probability of the finding's command, and of what the same plan found
+// besides: if the command shows that too, it needs no shrinking of its own. A command alone does
+// not wait for its servers to heal. A run without a result shows nothing, nor does one without a
+// verdict, except of what is seen without one.
+func (r *reduction) confirm(ctx context.Context) {
+	f := r.of
+	f.Found, f.Of, f.RunSeconds, f.Undecided = 0, 0, 0, 0
+	besides := map[string]int{}
+	for f.Goal != unhealed && f.Of < confirmations && f.Undecided < mostFailed && ctx.Err() == nil && (f.Of == 0 || time.Since(r.began) < r.o.ShrinkFor) {
 		start := time.Now()
-		found := shows(h.ground.Alone, f.Plan)
+		found := r.shows(ctx, r.ground.Alone, f.Plan)
 		if ctx.Err() != nil {
 			break
 		}
-		if !ran {
-			failed++
+		if !r.decided {
+			f.Undecided++
 			continue
 		}
 		f.RunSeconds = (f.RunSeconds*float64(f.Of) + time.Since(start).Seconds()) / float64(f.Of+1)
 		if f.Of++; found {
 			f.Found++
 		}
+		for _, key := range r.found {
+			besides[key]++
+		}
 	}
 	f.Low, f.High = Wilson(f.Found, f.Of)
-	f.Command = h.command(f.Plan)
-	f.Shrunk = ctx.Err() == nil
-	h.o.Tell(f.probability())
-	return nil
+	for i := range r.Findings {
+		g := &r.Findings[i]
+		if n := besides[g.Key]; g != f && n > 0 && g.At == f.At && !g.Shrunk && ctx.Err() == nil {
+			g.Plan, g.Command, g.Shrunk = f.Plan, f.Command, true
+			g.Found, g.Of, g.RunSeconds, g.Undecided = n, f.Of, f.RunSeconds, f.Undecided
+			g.Low, g.High = Wilson(n, f.Of)
+		}
+	}
 }
 
 // shrink leaves out of a plan everything without which again still shows the finding. It ends
