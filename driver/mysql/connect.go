@@ -165,7 +165,7 @@ func (h *host) connectError(ctx context.Context, err error) error {
 	case codeSecureTransport:
 		return &store.OptionError{Option: "ssl-mode", Value: h.settings.encryption.mode,
 			Want: "VERIFY_IDENTITY with ssl-ca=FILE, VERIFY_CA, REQUIRED: " + h.name + " takes encrypted connections only"}
-	case codeAccessDenied, codeAccessDeniedNoReason, codeDatabaseDenied, codeHostDenied, codeHostBlocked:
+	case codeAccessDenied, codeAccessDeniedNoReason, codeDatabaseDenied, codeHostDenied, codeHostBlocked, codeMustSetPassword, codePasswordExpired:
 		return &store.AuthError{Address: h.name, User: h.settings.user, Reason: h.settings.encryption.refusedUser(answer.Message)}
 	case codeTooManyConnections, codeUserConnections, codeUserLimit:
 		return fmt.Errorf("%s has no connection left; raise max_connections (or the user's limit), or run fewer clients: %w", h.name, answer)

@@ -67,10 +67,10 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 			FROM information_schema.tables WHERE table_schema = '%[1]s' AND table_name = '%[2]s'`,
 		Stored: `SELECT engine, table_name FROM information_schema.tables WHERE table_schema = $1 AND engine IS NOT NULL
 			AND table_type <> 'SEQUENCE' AND table_name NOT IN ('assay_mark', 'assay_lease') ORDER BY 1, 2`,
-		Located: `SELECT table_schema, table_name, CASE table_type WHEN 'BASE TABLE' THEN '' ELSE lower(table_type) END FROM information_schema.tables
+		Located: `SELECT table_schema, table_name, CASE WHEN table_type IN ('BASE TABLE', 'SYSTEM VERSIONED') THEN '' ELSE lower(table_type) END FROM information_schema.tables
 			WHERE table_schema = database() AND table_name = $1 OR concat(table_schema, '.', table_name) = $1`,
 		LocatedHint: "name the database that has it in the address (mysql://HOST/DATABASE), or write DATABASE.TABLE",
-		Columns: `SELECT column_name, lower(data_type), coalesce(character_maximum_length, 0), is_nullable = 'NO' AND column_default IS NULL AND extra = '',
+		Columns: `SELECT column_name, lower(data_type), coalesce(character_maximum_length, 0), is_nullable = 'NO' AND column_default IS NULL AND data_type <> 'enum' AND extra NOT REGEXP 'auto_increment|GENERATED',
 			coalesce(generation_expression, '') <> ''
 			FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 ORDER BY ordinal_position`,
 		Keys:       keysQuery,

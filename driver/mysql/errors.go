@@ -46,11 +46,13 @@ const (
 	codeWrongVariableValue    = 1231
 	codeGlobalVariable        = 1229
 	codeReadOnlyVariable      = 1238
-	codeOptionPrevents        = 1290 // the server is read only
+	codeOptionPrevents        = 1290 // the server is read only, or another option is in the way
 	codeQueryInterrupted      = 1317
 	codeAccessDeniedNoReason  = 1698
 	codeReadOnlyTransaction   = 1792
+	codeMustSetPassword       = 1820
 	codeReadOnlyMode          = 1836
+	codePasswordExpired       = 1862
 	codeConnectionKilled      = 1927 // MariaDB
 	codeStatementTimeout      = 1969 // MariaDB, max_statement_time
 	codeQueryTimeout          = 3024 // MySQL, max_execution_time
@@ -65,6 +67,7 @@ const (
 	codeOfClients             = 2000 // and those that follow: errors of clients and proxies
 	lastOfClients             = 2999
 	codeNotPrepared           = 1 // stands for codeUnknownCommand of a Galera node without a quorum
+	codeOtherOption           = 2 // stands for codeOptionPrevents of an option that is not read_only
 )
 
 // TiDB's own error numbers ("TiDB Docs", v8.5, "Error Codes and Troubleshooting").
@@ -145,7 +148,7 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 			{Codes: []uint16{codeUnknownCommand}, Class: classNotPrepared, Lasting: true},
 			{Codes: []uint16{codeOptionPrevents, codeReadOnlyMode}, Class: store.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites, Lasting: true},
 			{Codes: []uint16{codeReadOnlyTransaction}, Class: store.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites},
-			{Codes: []uint16{codeUnknownColumn}, Proves: sqldb.ProvesAlone},
+			{Codes: []uint16{codeUnknownColumn, codeOtherOption}, Proves: sqldb.ProvesAlone},
 			{Codes: []uint16{codeParseError}, Proves: sqldb.ProvesCommit}, // the text was not understood, and so no COMMIT
 			{Codes: []uint16{codeNoSuchTable}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotThere},
 			{Codes: []uint16{codeNoReferenced, codeNoReferencedRow}, Class: store.ClassConstraint, Proves: sqldb.ProvesAlone},
@@ -166,15 +169,18 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 }
 
 // answerCode is the number of a server's error, or codeNotPrepared if a Galera node without a
-// quorum refused a statement (Galera documentation, "Quorum Components"). That refusal's own number
-// means any unknown command.
+// quorum refused a statement (Galera documentation, "Quorum Components"), whose own number means any
+// unknown command, or codeOtherOption. The servers' messages name the option in all languages.
 func answerCode(err error) (uint16, bool) {
 	var answer *library.MySQLError
 	if !errors.As(err, &answer) {
 		return 0, false
 	}
-	if answer.Number == codeUnknownCommand && strings.Contains(answer.Message, "WSREP") {
+	switch {
+	case answer.Number == codeUnknownCommand && strings.Contains(answer.Message, "WSREP"):
 		return codeNotPrepared, true
+	case answer.Number == codeOptionPrevents && !strings.Contains(strings.ReplaceAll(answer.Message, "_", "-"), "read-only"):
+		return codeOtherOption, true
 	}
 	return answer.Number, true
 }

@@ -30,6 +30,7 @@ func TestExisting(t *testing.T) {
 		`ALTER TABLE theirs.usertable ADD CONSTRAINT short CHECK (length(field0) < 9)`,
 		`CREATE TRIGGER theirs.tidy BEFORE UPDATE ON theirs.triggered FOR EACH ROW SET NEW.field1 = lower(NEW.field1)`,
 		`INSERT INTO theirs.usertable VALUES ('user1', 'one', 'two')`, "INSERT INTO theirs.`order` VALUES ('user1', 'one', 'two')",
+		"ALTER TABLE theirs.`order` ADD COLUMN kind ENUM('a', 'b') NOT NULL, ADD SYSTEM VERSIONING",
 	} {
 		exec(t, conn, statement)
 	}

@@ -90,6 +90,7 @@ const (
 	codeRolledBack    = "rolled back"
 	codeNoTransaction = "no transaction"
 	codeNotReplicated = "not replicated"
+	codeRowPolicy     = "row policy" // codeInsufficientPrivilege, which no GRANT would help
 )
 
 func answerCode(err error) (string, bool) {
@@ -101,10 +102,12 @@ func answerCode(err error) (string, bool) {
 		return codeNotReplicated, true
 	case errors.Is(err, errRolledBack):
 		return codeRolledBack, true
-	case errors.As(err, &answer):
-		return answer.Code, true
+	case !errors.As(err, &answer):
+		return "", false
+	case answer.Code == codeInsufficientPrivilege && slices.Contains([]string{"ExecWithCheckOptions", "check_enable_rls"}, answer.Routine):
+		return codeRowPolicy, true
 	}
-	return "", false
+	return answer.Code, true
 }
 
 // doubtful reports a severity that ends the connection, which poolers send too.

@@ -80,6 +80,16 @@ func TestRule(t *testing.T) {
 	}
 }
 
+// TestRowPolicy: what a policy forbids no GRANT allows.
+func TestRowPolicy(t *testing.T) {
+	for routine, kind := range map[string]sqldb.ErrorKind{"aclcheck_error": sqldb.NotAllowed, "ExecWithCheckOptions": sqldb.OtherError} {
+		err := &pgconn.PgError{Severity: "ERROR", Code: codeInsufficientPrivilege, Routine: routine}
+		if got := errorTable().Kind(err); got != kind {
+			t.Errorf("%s: kind %d, want %d", routine, got, kind)
+		}
+	}
+}
+
 func TestViolated(t *testing.T) {
 	tables := bank.Schema().Tables
 	for want, errs := range map[store.Violation][]error{

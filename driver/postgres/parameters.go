@@ -18,8 +18,7 @@ import (
 //
 // Settings that are under test or the administrator's decision stay, as they fail with an error at
 // worst: isolation, durability, default_transaction_read_only, row_security,
-// session_replication_role, the place and form of tables, lock_timeout and sessions' time limits
-// (see limited). No statement of assay's depends on TimeZone (moments are seconds since 1970),
+// session_replication_role, the place and form of tables, sessions' time limits (see limited). No statement of assay's depends on TimeZone (moments are seconds since 1970),
 // array_nulls, backslash_quote, xmloption or the planner's settings. A user's script has those of
 // the server.
 func pinned() map[string]string {
@@ -55,7 +54,7 @@ func pin(config *pgx.ConnConfig) {
 
 // limited are time limits lifted for loading and reading back, which are not measured. Sessions
 // keep them. Not every version has each.
-const limited = `('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`
+const limited = `('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`
 
 func unlimit(ctx context.Context, c conn) error {
 	if c.ParameterStatus("crdb_version") != "" {

@@ -97,16 +97,18 @@ func TestPinnedParameters(t *testing.T) {
 // TestTimeLimitsOfSessions hold for clients, not for assay's own work, and are reported.
 func TestTimeLimitsOfSessions(t *testing.T) {
 	conn := admin(t)
-	exec(t, conn, `ALTER DATABASE postgres SET statement_timeout = '300ms'`)
-	t.Cleanup(func() { exec(t, admin(t), `ALTER DATABASE postgres RESET statement_timeout`) })
+	for _, limit := range []string{"statement_timeout", "lock_timeout"} {
+		exec(t, conn, `ALTER DATABASE postgres SET `+limit+` = '300ms'`)
+		t.Cleanup(func() { exec(t, admin(t), `ALTER DATABASE postgres RESET `+limit) })
+	}
 	db := openBank(t, target(t))
 	defer db.Close()
 	var done bool
 	sleep := func(c sqldb.Conn) error {
-		return sqldb.One(t.Context(), c, `SELECT pg_sleep(0.6) IS NOT NULL`, nil, &done)
+		return sqldb.One(t.Context(), c, `SELECT pg_sleep(0.6) IS NOT NULL AND current_setting('lock_timeout') = '0'`, nil, &done)
 	}
-	if err := db.below.Use(t.Context(), sleep); err != nil {
-		t.Errorf("a connection of assay's own was stopped: %v", err)
+	if err := db.below.Use(t.Context(), sleep); err != nil || !done {
+		t.Errorf("a connection of assay's own was stopped, or could be: %v", err)
 	}
 	product, err := db.Describe(t.Context())
 	if err != nil || !strings.Contains(fmt.Sprint(product.Settings), "statement_timeout 300ms") {

@@ -41,6 +41,9 @@ const (
 	codeAborted   = "EXECABORT"
 )
 
+// noClients begins the refusal of a connection (networking.c of 7.0, acceptCommonHandler).
+const noClients = "ERR max number of clients reached"
+
 // meaningOf is an error's class and whether it proves that the command was not executed. The errors
 // before execution prove it (server.c of 7.0, processCommand). Others prove nothing, among them
 // "ERR", the general code, and UNBLOCKED, which ends a WAIT after a write (manual, "CLIENT
@@ -152,6 +155,9 @@ func failed(doing string, err error) error { return fmt.Errorf("redis: %s: %w", 
 func withDoing(doing string, err error) error {
 	if err == nil || ownership.Explained(err) {
 		return err
+	}
+	if codeOf(err) == codeNoPerm {
+		err = fmt.Errorf("%w; assay asks for all commands on the keys of its prefix, and for ROLE and INFO (ACL SETUSER NAME +@all)", err)
 	}
 	return failed(doing, err)
 }

@@ -308,6 +308,10 @@ func TestMeanings(t *testing.T) {
 			t.Errorf("%s: %+v", text, r)
 		}
 	}
+	full := (&database{settings: &settings{}}).unreached(t.Context(), "open", resp.Error(noClients))
+	if !strings.Contains(full.Error(), "maxclients") {
+		t.Errorf("no client is taken any more: %v", full)
+	}
 	readOnly := &command{err: resp.Error("READONLY You can't write against a read only replica.")}
 	for _, c := range []struct {
 		exec    error

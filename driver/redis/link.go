@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"assay/internal/resp"
 	"assay/store"
@@ -229,7 +230,11 @@ func (d *database) unreached(ctx context.Context, doing string, err error) error
 		return failed(doing, ctx.Err())
 	case errors.As(err, &option):
 		return err
-	case code == codeNoAuth || code == codeWrongPass || code == codeNoPerm:
+	case code == codeNoPerm:
+		return withDoing(doing, err)
+	case strings.HasPrefix(messageOf(err), noClients):
+		return fmt.Errorf("%s has no connection left; raise maxclients, or run fewer clients: %w", d.printable, err)
+	case code == codeNoAuth || code == codeWrongPass:
 		return &store.AuthError{Address: d.printable, User: d.user, Reason: messageOf(err)}
 	}
 	return &store.UnreachableError{Address: d.printable, Err: d.explained(err)}

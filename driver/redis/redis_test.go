@@ -229,6 +229,12 @@ func testUsers(t *testing.T, address string) {
 	if _, is := errors.AsType[*store.AuthError](err); !is || strings.Contains(err.Error(), "wrong@") {
 		t.Errorf("a wrong password: %v", err)
 	}
+	tell(t, client, "acl", "setuser", "lesser", "on", ">right", "~*", "+@all", "-@dangerous")
+	t.Cleanup(func() { tell(t, client, "acl", "deluser", "lesser") })
+	_, err = Open(ctx, store.Target{Address: "redis://lesser:right@" + address}, availability.Schema())
+	if _, is := errors.AsType[*store.AuthError](err); is || err == nil || !strings.Contains(err.Error(), "+@all") {
+		t.Errorf("a user who may not ask for the role: %v", err)
+	}
 	opened(t, "redis://default:any@"+address) // the user default, of whom the server wants none
 	records(t, "redis://"+address)
 	d := opened(t, "redis://limited:right@"+address)

@@ -157,7 +157,7 @@ func (s *Shape) Check(want *store.Table) error {
 		c := &want.Columns[i]
 		at := slices.IndexFunc(s.Fields, func(f Field) bool { return strings.EqualFold(f.Name, c.Name) })
 		if at < 0 {
-			add("column %s is missing", c.Name)
+			add("column %s is missing, or hidden from this user", c.Name)
 			continue
 		}
 		f := s.Fields[at]
