@@ -21,9 +21,6 @@ var faultFile = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(\S.*\.ya?ml)(?:\s+(.*))?$`)
 })
 
-// mostFaultFile bounds what is read of a file, in bytes.
-const mostFaultFile = 2 << 20
-
 // translated replaces files of Chaos Mesh by the faults in them, and prints a note of each.
 func translated(cmd *cobra.Command, s runner.Scenario, texts []string) ([]string, error) {
 	var all []string
@@ -56,14 +53,9 @@ func faultsOfFile(path, rest, pods string) ([]chaosmesh.Translation, error) {
 	} else if rest != "" {
 		return nil, usageError{fmt.Errorf("--fault %q: behind a file only at T can stand, for objects without a schedule%s", path+" "+rest, spelling.Hint(words[0], "", []string{"at"}))}
 	}
-	file, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--fault %s: a file of Chaos Mesh: %w", path, err)}
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, mostFaultFile))
-	if err != nil {
-		return nil, fmt.Errorf("--fault %s: %w", path, err)
 	}
 	return chaosmesh.Read(path, text, where)
 }

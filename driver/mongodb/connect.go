@@ -46,16 +46,15 @@ type connection struct {
 
 // helloReply is what the server says of itself (MongoDB manual, "hello").
 type helloReply struct {
-	SetName   string    `bson:"setName"`
-	Me        string    `bson:"me"`
-	Message   string    `bson:"msg"`
-	Primary   bool      `bson:"isWritablePrimary"`
-	Secondary bool      `bson:"secondary"`
-	MaxWire   int       `bson:"maxWireVersion"`
-	Hosts     []string  `bson:"hosts"`
-	Passives  []string  `bson:"passives"`
-	Arbiters  []string  `bson:"arbiters"`
-	LocalTime time.Time `bson:"localTime"`
+	SetName   string   `bson:"setName"`
+	Me        string   `bson:"me"`
+	Message   string   `bson:"msg"`
+	Primary   bool     `bson:"isWritablePrimary"`
+	Secondary bool     `bson:"secondary"`
+	MaxWire   int      `bson:"maxWireVersion"`
+	Hosts     []string `bson:"hosts"`
+	Passives  []string `bson:"passives"`
+	Arbiters  []string `bson:"arbiters"`
 	LastWrite struct {
 		OpTime opTime `bson:"opTime"`
 	} `bson:"lastWrite"`

@@ -44,7 +44,6 @@ const (
 	codeSnapshotTooOld       = 239
 	codeSnapshotUnavailable  = 246
 	codeNoSuchTransaction    = 251
-	codeCommitted            = 256
 	codeDuplicateKey         = 11000
 	// DocumentValidationFailure: a collection's validator looks before the document is written
 	// (manual 8.0, "Schema Validation").

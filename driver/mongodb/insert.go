@@ -60,12 +60,18 @@ func (n *insertion) encoded(rows store.Rows) ([][]any, error) {
 	var values []store.Value
 	for r := range all {
 		values = rows.Row(r, values[:0])
-		all[r] = make([]any, len(n.at))
-		for i, at := range n.at {
-			all[r][i] = n.of.columns[i].encode(&values[at])
-		}
+		all[r] = n.encode(values)
 	}
 	return all, nil
+}
+
+// encode has the values of a row in the order of the table's columns, as BSON has them.
+func (n *insertion) encode(values []store.Value) []any {
+	row := make([]any, len(n.at))
+	for i, at := range n.at {
+		row[i] = n.of.columns[i].encode(&values[at])
+	}
+	return row
 }
 
 // rows inserts rows, in their order or in any.

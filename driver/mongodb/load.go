@@ -52,7 +52,7 @@ func (n *insertion) load(x steps, in *mongo.Database, rows store.Rows) error {
 		_, documents = bsoncore.AppendArrayStart(documents[:0])
 		for ; next < rows.Count && len(documents) < commandBytes; next++ {
 			values = rows.Row(next, values[:0])
-			documents = n.append(documents, strconv.Itoa(next-first), values)
+			documents, _ = appendField(documents, strconv.Itoa(next-first), n.of.document(n.encode(values)))
 		}
 		documents = closed(documents, 0)
 		var reply struct {
@@ -68,53 +68,6 @@ func (n *insertion) load(x steps, in *mongo.Database, rows store.Rows) error {
 		first = next
 	}
 	return nil
-}
-
-// append appends a row as a document, which is an element of this name.
-func (n *insertion) append(b []byte, name string, values []store.Value) []byte {
-	whole, b := bsoncore.AppendDocumentElementStart(b, name)
-	keys := 0
-	if n.of.Keys() > 1 {
-		var id int32
-		id, b = bsoncore.AppendDocumentElementStart(b, idField)
-		for ; keys < n.of.Keys(); keys++ {
-			b = n.of.columns[keys].append(b, &values[n.at[keys]])
-		}
-		b = closed(b, id)
-	}
-	for i := keys; i < len(n.at); i++ {
-		b = n.of.columns[i].append(b, &values[n.at[i]])
-	}
-	return closed(b, whole)
-}
-
-// append appends a value of the column as a field of a document.
-func (c *column) append(b []byte, v *store.Value) []byte {
-	switch v.Kind {
-	case store.Int:
-		if c.Narrow {
-			return bsoncore.AppendInt32Element(b, c.field, int32(v.Number))
-		}
-		return bsoncore.AppendInt64Element(b, c.field, v.Number)
-	case store.Bool:
-		return bsoncore.AppendBooleanElement(b, c.field, v.Number != 0)
-	case store.Text:
-		return bsoncore.AppendStringElement(b, c.field, v.Text)
-	case store.Bytes:
-		subtype := byte(0)
-		if c.Type == store.UUID {
-			subtype = subtypeUUID
-		}
-		return bsoncore.AppendBinaryElement(b, c.field, subtype, v.Bytes)
-	case store.List:
-		list, b := bsoncore.AppendArrayElementStart(b, c.field)
-		for i, number := range v.Numbers {
-			b = bsoncore.AppendInt64Element(b, strconv.Itoa(i), number)
-		}
-		return closed(b, list)
-	default:
-		return bsoncore.AppendNullElement(b, c.field)
-	}
 }
 
 // closed ends the document or array whose length is at this place.

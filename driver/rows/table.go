@@ -173,16 +173,6 @@ func (t *Table) Compare(column int, a, b Value) int {
 	return cmp.Compare(a.Number, b.Number)
 }
 
-// Alike reports whether two rows are equal in the columns.
-func (t *Table) Alike(columns []int, a, b Row) bool {
-	for _, column := range columns {
-		if t.Get(a, column) != t.Get(b, column) {
-			return false
-		}
-	}
-	return true
-}
-
 // Key appends a row's key.
 func (t *Table) Key(r Row, into []Value) []Value {
 	for column := range t.Keys() {

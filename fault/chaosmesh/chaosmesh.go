@@ -48,12 +48,13 @@ func (t Translation) String() string {
 func Read(path string, text []byte, where Where) ([]Translation, error) {
 	r := &reader{path: path}
 	var all []Translation
-	for _, c := range r.documents(text) {
-		if body := r.parse(c); body != nil {
+	parts := documents(string(text))
+	if len(parts) == 0 {
+		r.refuse(1, "", "write an object of Chaos Mesh, such as kind: PodChaos", "the file is empty")
+	}
+	for _, part := range parts {
+		if body := r.parse(part); body != nil {
 			all = append(all, r.translate(body, where)...)
-		}
-		if r.err != nil {
-			return nil, r.err
 		}
 	}
 	if r.err != nil {
@@ -67,9 +68,7 @@ func Read(path string, text []byte, where Where) ([]Translation, error) {
 
 type reader struct {
 	path string
-	// before is the number of lines before the current document.
-	before int
-	err    error
+	err  error // the first
 }
 
 type document struct {
@@ -254,7 +253,7 @@ func (d *document) faults(spec *mapping) (all []Translation) {
 		read, err := fault.Parse(text)
 		if err != nil {
 			wrong, _ := errors.AsType[*fault.ParseError](err)
-			d.r.err = &Error{Path: d.r.path, Line: spec.line, Field: spec.path, Problem: fmt.Sprintf("it would be the fault %q: %s", text, wrong.Problem), Want: "write " + wrong.Want, Err: err}
+			d.r.err = &Error{Path: d.r.path, Line: spec.line, Field: spec.path, Problem: fmt.Sprintf("it would be the fault %q: %s", text, wrong.Problem), Want: "write " + wrong.Want}
 			return nil
 		}
 		read.Source = strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf("%s:%d %s %s", base, d.line, d.kind, d.name)), "|", "/")

@@ -3,7 +3,7 @@ package chaosmesh
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -23,7 +23,6 @@ type Error struct {
 	Field string
 	// Problem is what is wrong, Want what to write instead; it may be empty.
 	Problem, Want string
-	Err           error
 }
 
 func (e *Error) Error() string {
@@ -41,61 +40,15 @@ func (e *Error) Error() string {
 	return text
 }
 
-func (e *Error) Unwrap() error { return e.Err }
-
-// The bounds of a file: bytes, documents, and the nesting of brackets and values, since the parser
-// is recursive.
-const (
-	maxBytes     = 1 << 20
-	maxDocuments = 1000
-	maxDepth     = 64
-)
-
-// chunk is the text of one document, and the number of lines before it.
-type chunk struct {
-	text   strings.Builder
-	before int
-}
-
-// chunks splits a file into its documents: the parser stops silently after an empty one.
-func chunks(text string) []*chunk {
-	all := []*chunk{{}}
-	number := 0
-	for line := range strings.Lines(text) {
-		for _, mark := range []string{"---", "..."} {
-			if rest, is := strings.CutPrefix(line, mark); is && strings.TrimLeft(rest, " \t\r\n") != rest || line == mark {
-				all = append(all, &chunk{before: number})
-				line = "   " + strings.TrimPrefix(line, mark)
-			}
+// documents are the texts of a file's documents, each behind as many empty lines as come before it in
+// the file: the parser stops silently after an empty document.
+func documents(text string) (all []string) {
+	begin := 0
+	for _, mark := range append(regexp.MustCompile(`(?m)^(---|\.\.\.)(\s|$)`).FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+		if one := text[begin:mark[0]]; !blank(one) {
+			all = append(all, strings.Repeat("\n", strings.Count(text[:begin], "\n"))+one)
 		}
-		all[len(all)-1].text.WriteString(line)
-		number++
-	}
-	return all
-}
-
-func (r *reader) documents(text []byte) []*chunk {
-	depth, line := 0, 1
-	for _, c := range text {
-		switch c {
-		case '\n':
-			line++
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth = max(depth-1, 0)
-		}
-		if depth > maxDepth {
-			r.refuse(line, "", "", "brackets are nested too deep")
-			return nil
-		}
-	}
-	all := slices.DeleteFunc(chunks(string(text)), func(c *chunk) bool { return blank(c.text.String()) })
-	switch {
-	case len(text) > maxBytes || len(all) > maxDocuments:
-		r.refuse(1, "", "", "the file is larger than %d bytes, or has more than %d documents", maxBytes, maxDocuments)
-	case len(all) == 0:
-		r.refuse(1, "", "write an object of Chaos Mesh, such as kind: PodChaos", "the file is empty")
+		begin = mark[1]
 	}
 	return all
 }
@@ -110,30 +63,30 @@ func blank(text string) bool {
 }
 
 // parse reads one document; nil after an error.
-func (r *reader) parse(c *chunk) ast.Node {
-	r.before = c.before
-	file, err := parser.ParseBytes([]byte(c.text.String()), 0)
+func (r *reader) parse(text string) ast.Node {
+	first := 1 + len(text) - len(strings.TrimLeft(text, "\n"))
+	file, err := parser.ParseBytes([]byte(text), 0)
 	if broken, is := errors.AsType[yaml.Error](err); is {
-		r.refuse(max(r.lineOf(broken.GetToken()), 1), "", "", "it is no YAML: %s", broken.GetMessage())
+		r.refuse(max(lineOf(broken.GetToken()), first), "", "", "it is no YAML: %s", broken.GetMessage())
 		return nil
 	}
 	if err != nil {
-		r.refuse(r.before+1, "", "", "it is no YAML: %s", err.Error())
+		r.refuse(first, "", "", "it is no YAML: %s", err.Error())
 		return nil
 	}
 	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
-		r.refuse(r.before+1, "", wantKind, "it is no object")
+		r.refuse(first, "", wantKind, "it is no object")
 		return nil
 	}
 	return file.Docs[0].Body
 }
 
 // lineOf is a token's line in the file; 0 if unknown.
-func (r *reader) lineOf(t *token.Token) int {
+func lineOf(t *token.Token) int {
 	if t == nil || t.Position == nil {
 		return 0
 	}
-	return r.before + t.Position.Line
+	return t.Position.Line
 }
 
 // refuse keeps the first error.
@@ -169,11 +122,11 @@ func (r *reader) mapping(n ast.Node, path string) *mapping {
 	case *ast.MappingValueNode:
 		values = []*ast.MappingValueNode{n}
 	default:
-		r.refuse(r.lineOf(n.GetToken()), path, "", "it is no mapping of names to values")
+		r.refuse(lineOf(n.GetToken()), path, "", "it is no mapping of names to values")
 		return m
 	}
 	for i, v := range values {
-		line := r.lineOf(v.Key.GetToken())
+		line := lineOf(v.Key.GetToken())
 		if i == 0 {
 			m.line = line
 		}
