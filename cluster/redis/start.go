@@ -291,6 +291,9 @@ func (c *Cluster) Address() string {
 // Node is server i.
 func (c *Cluster) Node(i int) *server.Node { return c.nodes[i] }
 
+// Sentinel is the Sentinel on the machine of server i.
+func (c *Cluster) Sentinel(i int) *server.Node { return c.sentinels[i] }
+
 // Restart starts server i again with env, and returns when it is the primary or in step with it.
 // A former primary takes itself for the primary until the Sentinels make it a replica. A server that
 // was emptied (Forget) is started as the replica of the primary that they have chosen.

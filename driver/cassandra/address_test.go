@@ -94,35 +94,6 @@ func TestReadsAndPromise(t *testing.T) {
 	}
 }
 
-func FuzzAddress(f *testing.F) {
-	for _, seed := range []string{"cassandra://u:p@h:1,[::1]:2/k?consistency=one", "cassandra://h", "cassandra://@/?#", "x"} {
-		f.Add(seed, "hunter2")
-	}
-	f.Fuzz(func(t *testing.T, address, password string) {
-		s, err := parse(store.Target{Address: address})
-		if err == nil && (len(s.hosts) == 0 || s.keyspace == "" || s.replication < 1) {
-			t.Errorf("%q gives %+v", address, s)
-		}
-		if err != nil && s != nil {
-			t.Errorf("%q gives both %+v and %v", address, s, err)
-		}
-		if len(password) < 6 {
-			return
-		}
-		// An error has no word of the password that it would not have with another password.
-		_, err = parse(store.Target{Address: "cassandra://u:" + password + "@h/k?no=1"})
-		for _, other := range []string{"%zz", "other", "a/b"} {
-			_, same := parse(store.Target{Address: "cassandra://u:" + other + "@h/k?no=1"})
-			if strings.Contains(same.Error(), password) {
-				return
-			}
-		}
-		if err != nil && strings.Contains(err.Error(), password) {
-			t.Errorf("%q: %v", password, err)
-		}
-	})
-}
-
 // TestTimestamps: the clock of a single client orders its writes; those of several, or beside the
 // clock of a user's application, would not.
 func TestTimestamps(t *testing.T) {
