@@ -76,15 +76,11 @@ func advance(choice []int, reads []duplicateRead) bool {
 // tellApart returns a copy of the history in which each repeated write of a register's value has a
 // value of its own, and the reads whose values must be chosen. It returns nil without such a write.
 func (h *History) tellApart() (*History, []duplicateRead) {
-	type content struct {
-		key int32
-		val int64
-	}
-	writes := map[content][]int32{} // by what may have taken effect
+	writes := map[written][]int32{} // by what may have taken effect
 	duplicates := false
 	for i, o := range h.ops.all() {
 		if o.kind() == Write && h.possible(o.txn) {
-			c := content{o.key(), o.val}
+			c := written{o.key(), o.val}
 			writes[c] = append(writes[c], i)
 			duplicates = duplicates || len(writes[c]) > 1
 		}
@@ -98,13 +94,13 @@ func (h *History) tellApart() (*History, []duplicateRead) {
 		for _, i := range by {
 			if len(by) > 1 {
 				told.ops.vals.set(i, int64(math.MinInt64)+int64(len(told.symbols)))
-				told.symbols = append(told.symbols, fmt.Sprintf("%s of %s", h.name(c.val), txnName(h.ids.at(h.ops.txn(i)))))
+				told.symbols = append(told.symbols, fmt.Sprintf("%s of %s", h.name(c.value), txnName(h.ids.at(h.ops.txn(i)))))
 			}
 		}
 	}
 	var reads []duplicateRead
 	for i, o := range h.ops.all() {
-		by := writes[content{o.key(), o.val}]
+		by := writes[written{o.key(), o.val}]
 		if o.kind() != ReadValue || len(by) < 2 {
 			continue
 		}
@@ -165,17 +161,13 @@ func checkWithoutRepeats(ctx context.Context, h *History, model Model, o Options
 }
 
 func (h *History) withoutRepeats() *History {
-	type content struct {
-		key int32
-		val int64
-	}
-	times := map[content]int{} // that it may have been written
+	times := map[written]int{} // that it may have been written
 	for _, o := range h.ops.all() {
 		if k := o.kind(); (k == Append || k == Write) && h.possible(o.txn) {
-			times[content{o.key(), o.val}]++
+			times[written{o.key(), o.val}]++
 		}
 	}
-	repeated := func(key int32, val int64) bool { return times[content{key, val}] > 1 }
+	repeated := func(key int32, val int64) bool { return times[written{key, val}] > 1 }
 	return h.rebuilt(func(o op) (Op, bool) {
 		out := Op{Kind: o.kind(), Key: h.keys[o.key()]}
 		switch out.Kind {

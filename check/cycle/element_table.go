@@ -1,7 +1,5 @@
 package cycle
 
-import "math/bits"
-
 // position is the place of an element, or of a read's last element, in a list: 0 for the first.
 type position = int32
 
@@ -21,67 +19,38 @@ type entry struct {
 	seen bool
 }
 
-// elemTable finds the entry of an element. It is reused for one key after the other.
+// elemTable finds the entry of an element.
 type elemTable struct {
 	entries []entry
-	slots   []slot
-	round   int32
-	shift   int
+	index   map[int64]int32
 }
 
-type slot struct{ round, entry int32 }
-
+// reset empties the table for n elements. To clear a map that held far more would take longer than
+// a new one.
 func (t *elemTable) reset(n int) {
 	t.entries = t.entries[:0]
-	t.round++
-	if want := max(16, 1<<bits.Len(uint(2*n))); len(t.slots) < want || t.round < 0 {
-		t.slots, t.round = make([]slot, want), 1
+	if t.index == nil || len(t.index) > 8*n {
+		t.index = make(map[int64]int32, n)
+	} else {
+		clear(t.index)
 	}
-	t.shift = 64 - bits.Len(uint(len(t.slots)-1))
 }
 
+// find returns the number of an element's entry, or -1.
 func (t *elemTable) find(elem int64) int32 {
-	for i := t.hash(elem); ; i = (i + 1) & (len(t.slots) - 1) {
-		s := t.slots[i]
-		if s.round != t.round {
-			return -1
-		}
-		if t.entries[s.entry].elem == elem {
-			return s.entry
-		}
+	if e, known := t.index[elem]; known {
+		return e
 	}
+	return -1
 }
 
+// put is find that makes a missing entry.
 func (t *elemTable) put(elem int64) int32 {
-	i := t.hash(elem)
-	for ; t.slots[i].round == t.round; i = (i + 1) & (len(t.slots) - 1) {
-		if e := t.slots[i].entry; t.entries[e].elem == elem {
-			return e
-		}
+	e, known := t.index[elem]
+	if !known {
+		e = int32(len(t.entries))
+		t.index[elem] = e
+		t.entries = append(t.entries, entry{elem: elem, writer: -1, position: unplaced})
 	}
-	if 2*len(t.entries) >= len(t.slots) {
-		t.grow()
-		return t.put(elem)
-	}
-	e := int32(len(t.entries))
-	t.entries = append(t.entries, entry{elem: elem, writer: -1, position: unplaced})
-	t.slots[i] = slot{t.round, e}
 	return e
-}
-
-func (t *elemTable) grow() {
-	t.slots, t.round = make([]slot, 2*len(t.slots)), 1
-	t.shift--
-	for e := range t.entries {
-		i := t.hash(t.entries[e].elem)
-		for t.slots[i].round == t.round {
-			i = (i + 1) & (len(t.slots) - 1)
-		}
-		t.slots[i] = slot{t.round, int32(e)}
-	}
-}
-
-// hash is Knuth's multiplicative hashing, with 2^64 divided by the golden ratio.
-func (t *elemTable) hash(elem int64) int {
-	return int(uint64(elem) * 0x9e3779b97f4a7c15 >> t.shift)
 }

@@ -81,8 +81,8 @@ type History struct {
 	process          chunkedList[int32]
 	outcome          chunkedList[history.Outcome]
 	ops              operations
-	// longest holds the longest list read of each key, others the lists that contradict it.
-	longest listStore
+	// longest has by dense key the longest list read, others the lists that contradict it.
+	longest [][]int64
 	others  []int64
 	keys    []int64              // dense key to its number or symbol
 	kinds   []exchange.MicroKind // dense key to Append (a list), Write (a register) or 0
@@ -100,7 +100,7 @@ func (h *History) list(o op) []int64 {
 	if other := o.val>>29 - 1; other >= 0 {
 		return h.others[other : other+int64(o.len())]
 	}
-	return h.longest.of(o.key())[:o.len()]
+	return h.longest[o.key()][:o.len():o.len()]
 }
 
 func (h *History) opsOf(txn int32) []op { return h.ops.of(txn) }
@@ -127,8 +127,7 @@ func (h *History) keyName(key int32) string { return h.name(h.keys[key]) }
 // safe for concurrent use.
 type Builder struct {
 	h       History
-	dense   []int32 // keys 0, 1, 2, ... to their dense number plus one
-	sparse  map[int64]int32
+	dense   map[int64]int32 // keys to their dense number
 	symbols map[string]int64
 	// ownIDs means that some ID differs from its Invoke. Otherwise the IDs are not stored.
 	ownIDs bool
@@ -232,7 +231,7 @@ func (b *Builder) validateKinds(t *Txn, bad func(string, ...any) error) error {
 	var own map[int64]exchange.MicroKind // of a long transaction, by key
 	for i := range t.Ops {
 		number, used := t.Ops[i].Key, kindOfKey(kindOf(&t.Ops[i]))
-		if key, known := b.lookup(number); known && b.h.kinds[key] != 0 {
+		if key, known := b.dense[number]; known && b.h.kinds[key] != 0 {
 			used |= b.h.kinds[key]
 		} else if len(t.Ops) > fewOperations {
 			if own == nil {
@@ -258,46 +257,27 @@ func (b *Builder) meaningful(v int64) bool {
 	return v >= firstNumber || v-math.MinInt64 < int64(len(b.h.symbols))
 }
 
-// denseKeys bounds the keys that are looked up in an array instead of a map.
-const denseKeys = 1 << 22
-
-func (b *Builder) lookup(number int64) (int32, bool) {
-	if number >= 0 && number < int64(len(b.dense)) && b.dense[number] > 0 {
-		return b.dense[number] - 1, true
-	}
-	key, known := b.sparse[number]
-	return key, known
-}
-
 // key returns the dense number of a key, and assigns it at the first use.
 func (b *Builder) key(number int64) int32 {
-	if key, known := b.lookup(number); known {
+	if key, known := b.dense[number]; known {
 		return key
 	}
+	if b.dense == nil {
+		b.dense = map[int64]int32{}
+	}
 	key := int32(len(b.h.keys))
+	b.dense[number] = key
 	b.h.keys = append(b.h.keys, number)
 	b.h.kinds = append(b.h.kinds, 0)
 	b.h.keyOps = append(b.h.keyOps, 0)
-	b.h.longest.lists = append(b.h.longest.lists, storedList{})
-	// The array's length is bounded by a few times its content.
-	if room := int64(4*len(b.h.keys) + 1024); number >= 0 && number < min(denseKeys, room) {
-		for int64(len(b.dense)) <= number {
-			b.dense = append(b.dense, 0)
-		}
-		b.dense[number] = key + 1
-		return key
-	}
-	if b.sparse == nil {
-		b.sparse = map[int64]int32{}
-	}
-	b.sparse[number] = key
+	b.h.longest = append(b.h.longest, nil)
 	return key
 }
 
 // storeList stores a list read from key. It returns 0 if the list is a prefix of the longest one
 // read from the key, which is stored once. Otherwise it returns one plus the place in others.
 func (b *Builder) storeList(key int32, list []int64) int64 {
-	longest := b.h.longest.of(key)
+	longest := b.h.longest[key]
 	for i, v := range longest[:min(len(longest), len(list))] {
 		if list[i] != v {
 			at := int64(len(b.h.others))
@@ -306,7 +286,7 @@ func (b *Builder) storeList(key int32, list []int64) int64 {
 		}
 	}
 	if len(list) > len(longest) {
-		b.h.longest.extend(key, list[len(longest):])
+		b.h.longest[key] = append(longest, list[len(longest):]...)
 	}
 	return 0
 }

@@ -3,13 +3,10 @@ package cycle_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"assay/check"
 	. "assay/check/cycle"
-	"assay/history"
 	"assay/internal/expect"
 )
 
@@ -70,102 +67,4 @@ func TestLevels(t *testing.T) {
 			t.Errorf("level %d, registers %v: only %d of %d histories break %s", c.level, c.registers, broken, histories, c.breaks)
 		}
 	}
-}
-
-func collect(t *testing.T, seed uint64, txns int) []Txn {
-	t.Helper()
-	var all []Txn
-	err := simulate(simulation{Seed: seed, Txns: txns, Clients: 4, Keys: 3, Writes: 12}, func(x Txn) error {
-		x.Ops = slices.Clone(x.Ops)
-		all = append(all, x)
-		return nil
-	})
-	expect.NoError(t, err)
-	return all
-}
-
-// TestChangedReads changes one read at a time of valid histories.
-//
-// Two kinds of wrong reads can be found. One is no prefix of the longest read of its list, if
-// another read is as long. (Otherwise the changed read is the longest itself, and it is right if
-// its elements could have been appended in that order.) The other lacks an append acknowledged
-// before it began.
-//
-// There remains a prefix of the true list that is too short or too long by concurrent appends. The
-// transaction might have run a little earlier or later, so it is wrong only if the rest of it says
-// so. TestAgreesWithSchedules shows that such a read is always found.
-func TestChangedReads(t *testing.T) {
-	found, stale := 0, 0
-	for seed := range uint64(8) {
-		txns := collect(t, seed, 120)
-		longest := map[int64][]int{} // the two longest reads of each key
-		acknowledged := map[[2]int64]int64{}
-		for _, x := range txns {
-			for _, op := range x.Ops {
-				if x.Outcome != history.Committed {
-					continue
-				}
-				if op.Kind == Append {
-					acknowledged[[2]int64{op.Key, op.Value}] = x.Complete
-				}
-				longest[op.Key] = append(longest[op.Key], len(op.List))
-			}
-		}
-		for _, reads := range longest {
-			slices.SortFunc(reads, func(a, b int) int { return b - a })
-		}
-		r := rand.New(rand.NewPCG(seed, 12))
-		for i := range txns {
-			for j := range txns[i].Ops {
-				op := &txns[i].Ops[j]
-				if op.Kind != ReadList || txns[i].Outcome != history.Committed {
-					continue
-				}
-				true0 := op.List
-				others := longest[op.Key][0]
-				if others == len(true0) {
-					others = longest[op.Key][1]
-				}
-				for _, list := range changes(r, true0) {
-					op.List = list
-					rep := Check(context.Background(), build(t, txns), StrictSerializable, Options{})
-					if len(list) <= others && rep.Verdict != check.Violated {
-						t.Fatalf("seed %d: %v instead of %v in %d was not found", seed, list, true0, txns[i].ID)
-					}
-					found++
-				}
-				last := true0[len(true0)-1]
-				if acknowledged[[2]int64{op.Key, last}] < txns[i].Invoke {
-					op.List = true0[:len(true0)-1]
-					op.Kind = ReadList
-					rep := Check(context.Background(), build(t, txns), StrictSerializable, Options{})
-					if rep.Verdict != check.Violated || len(rep.Findings) == 0 {
-						t.Fatalf("seed %d: that %d was not read in %d was not found", seed, last, txns[i].ID)
-					}
-					stale++
-				}
-				op.List = true0
-			}
-		}
-	}
-	if found < 500 || stale < 100 {
-		t.Errorf("only %d and %d changes were tried", found, stale)
-	}
-}
-
-// changes returns lists that differ from this one within its length, or by an element that was
-// never written.
-func changes(r *rand.Rand, list []int64) [][]int64 {
-	n := len(list)
-	garbage := append(slices.Clone(list[:n-1]), 1000)
-	all := [][]int64{garbage}
-	if n > 1 {
-		i := r.IntN(n - 1)
-		swapped := slices.Clone(list)
-		swapped[i], swapped[i+1] = swapped[i+1], swapped[i]
-		repeated := slices.Clone(list)
-		repeated[i+1] = repeated[i]
-		all = append(all, swapped, repeated, slices.Delete(slices.Clone(list), i, i+1))
-	}
-	return all
 }

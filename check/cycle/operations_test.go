@@ -56,25 +56,3 @@ func TestIDsOfTheirOwn(t *testing.T) {
 		}
 	}
 }
-
-// Transactions are sorted, whether nearly in order or in none.
-func TestTransactionsAreSortedByTime(t *testing.T) {
-	for _, spread := range []int64{1, 8, 100_000} {
-		r := rand.New(rand.NewPCG(uint64(spread), 13))
-		var b Builder
-		for i := range int64(3000) {
-			at := i + r.Int64N(spread)
-			expect.NoError(t, b.Add(Txn{ID: i, Invoke: at, Complete: at, Outcome: history.Committed}))
-		}
-		h := b.History()
-		order := h.begun()
-		for i := 1; i < len(order); i++ {
-			if x, y := order[i-1], order[i]; h.invoke.at(x) > h.invoke.at(y) || h.invoke.at(x) == h.invoke.at(y) && x > y {
-				t.Fatalf("spread %d: %d, of %d, comes before %d, of %d", spread, x, h.invoke.at(x), y, h.invoke.at(y))
-			}
-		}
-		if len(order) != 3000 {
-			t.Errorf("%d transactions", len(order))
-		}
-	}
-}

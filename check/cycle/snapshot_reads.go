@@ -52,27 +52,17 @@ func (r *Report) join(plain Report) {
 
 // plainReads is the history without the reads of keys that the transaction has written itself.
 func (h *History) plainReads() *History {
-	b := Builder{}
-	b.h.symbols = h.symbols
-	for t := range int32(h.Len()) {
-		txn := Txn{ID: h.ids.at(t), Process: h.process.at(t), Invoke: h.invoke.at(t), Complete: h.complete.at(t), Outcome: h.outcome.at(t)}
-		wrote := map[int32]bool{}
-		for _, o := range h.opsOf(t) {
-			kind := o.kind()
-			writes := kind == Append || kind == Write
-			if !writes && wrote[o.key()] {
-				continue
-			}
-			wrote[o.key()] = wrote[o.key()] || writes
-			op := Op{Kind: kind, Key: h.keys[o.key()]}
-			if kind == ReadList {
-				op.List = h.list(o)
-			} else {
-				op.Value = o.val
-			}
-			txn.Ops = append(txn.Ops, op)
+	wrote := map[int32]int32{} // by key, one more than the last transaction that wrote it
+	return h.rebuilt(func(o op) (Op, bool) {
+		if k := o.kind(); k == Append || k == Write {
+			wrote[o.key()] = o.txn + 1
+		} else if wrote[o.key()] == o.txn+1 {
+			return Op{}, false
 		}
-		_ = b.Add(txn) // it was added once, with more in it
-	}
-	return b.History()
+		out := Op{Kind: o.kind(), Key: h.keys[o.key()], Value: o.val}
+		if out.Kind == ReadList {
+			out.Value, out.List = 0, h.list(o)
+		}
+		return out, true
+	})
 }

@@ -88,26 +88,6 @@ func (h *History) byTime(times *numbers, wanted func(int32) bool) []int32 {
 			order = append(order, t)
 		}
 	}
-	if !sortNearly(order, times) {
-		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(times.at(a), times.at(b)) })
-	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(times.at(a), times.at(b)) })
 	return order
-}
-
-// sortNearly sorts by insertion. A few clients' concurrent transactions are in order but for
-// neighbours. It gives up, with false, beyond 32 steps for each.
-func sortNearly(order []int32, times *numbers) bool {
-	left := 32 * len(order)
-	for i := 1; i < len(order); i++ {
-		t, at, to := order[i], times.at(order[i]), i
-		for to > 0 && times.at(order[to-1]) > at {
-			order[to] = order[to-1]
-			to--
-		}
-		order[to] = t
-		if left -= i - to; left < 0 {
-			return false
-		}
-	}
-	return true
 }

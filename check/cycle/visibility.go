@@ -19,7 +19,7 @@ type visibility struct {
 	// reads and writes are those of each transaction, sorted by key.
 	reads, writes grouped
 	// forced are pairs of transactions that are linked already.
-	forced elemTable
+	forced map[[2]int32]bool
 	// session has the order of each client, if that counts.
 	session *edgeList
 	// cycle is a contradiction in any order. cases counts the transactions with one, if counted.
@@ -61,7 +61,7 @@ func group(txns int32, each func(visit func(txn int32, v keyVersion))) grouped {
 func (in *inference) newVisibility(ctx context.Context, keys []keyOrder, j judgement) *visibility {
 	n := int32(in.h.Len())
 	c := &constraints{h: in.h, rule: j.rule, keys: keys, txns: n, nodes: n, room: edgeRoom + 16*in.h.ops.len()}
-	v := &visibility{c: c, ctx: ctx}
+	v := &visibility{c: c, ctx: ctx, forced: map[[2]int32]bool{}}
 	v.reads = group(n, func(visit func(int32, keyVersion)) {
 		for i := range keys {
 			for _, r := range keys[i].reads {
@@ -100,7 +100,6 @@ func (in *inference) newVisibility(ctx context.Context, keys []keyOrder, j judge
 		v.session.addProcess(in.h)
 		c.addOutside(process)
 	}
-	v.forced.reset(int(n))
 	return v
 }
 
@@ -222,7 +221,8 @@ func (v *visibility) readOlder(t int32, r keyVersion, version int32) bool {
 
 // force reports whether two transactions must be linked, which happens once.
 func (v *visibility) force(from, to int32) bool {
-	known := len(v.forced.entries)
-	v.forced.put(int64(from)<<32 | int64(to))
-	return len(v.forced.entries) > known
+	pair := [2]int32{from, to}
+	known := v.forced[pair]
+	v.forced[pair] = true
+	return !known
 }
