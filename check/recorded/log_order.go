@@ -102,8 +102,12 @@ func (c *client) undo(a *action) {
 }
 
 func (p *partition) sortOffsets() {
-	p.offsets, p.standing = p.at.sorted()
-	p.at = wholeNumbers{}
+	p.offsets = slices.Sorted(maps.Keys(p.at))
+	p.standing = make([]int32, len(p.offsets))
+	for i, offset := range p.offsets {
+		p.standing[i] = p.at[offset]
+	}
+	p.at = nil
 }
 
 // move keeps the positions in the assigned logs; with an unknown outcome, at most these.

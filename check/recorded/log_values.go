@@ -30,10 +30,10 @@ func (j *journal) values(i int32, f *findings) {
 			continue
 		}
 		if seen.standing < 0 {
-			standing, taken := m.on.at.numberOf(seen.offset)
+			standing, taken := m.on.at[seen.offset]
 			if !taken {
 				standing = seen.message
-				m.on.at.set(seen.offset, standing)
+				m.on.at[seen.offset] = standing
 			}
 			seen.standing = standing
 		}

@@ -77,10 +77,10 @@ type partition struct {
 	key      exchange.Atom
 	index    int32 // in the journal's order
 	number   atomNumbers
-	messages []int32      // of the journal's, those of this log
-	at       wholeNumbers // the message first seen at each offset, until all are sorted
-	offsets  []int64      // of at, ascending, once all was read
-	standing []int32      // the message at each of the offsets
+	messages []int32         // of the journal's, those of this log
+	at       map[int64]int32 // the message first seen at each offset, until all are sorted
+	offsets  []int64         // of at, ascending, once all was read
+	standing []int32         // the message at each of the offsets
 }
 
 // message is one value of a log. sent and failed are actions in journal.all, or -1.
@@ -242,7 +242,7 @@ func (j *journal) partition(key exchange.Atom) *partition {
 	key = key.Whole()
 	p := j.keys[key]
 	if p == nil {
-		p = &partition{key: key, number: newAtomNumbers(), index: int32(len(j.order))}
+		p = &partition{key: key, number: newAtomNumbers(), at: map[int64]int32{}, index: int32(len(j.order))}
 		j.keys[key] = p
 		j.order = append(j.order, p)
 	}

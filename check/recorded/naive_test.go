@@ -242,47 +242,6 @@ func certain(o *exchange.Operation, word string) bool {
 	return o.Word == word && o.Outcome == history.Committed
 }
 
-// The sums over time agree with those over all pairs of a read and an addition.
-func TestCounterAgainstAllPairs(t *testing.T) {
-	bad := 0
-	for seed := range uint64(400) {
-		ops, _ := simulate(seed, "counter", []string{"", "doubled"}[seed%2])
-		var wrong int64
-		for i := range ops {
-			read := &ops[i]
-			if !certain(read, "read") {
-				continue
-			}
-			var least, most int64
-			for j := range ops {
-				add := &ops[j]
-				if add.Word != "add" || add.Outcome == history.Failed || add.Invoke > read.Complete {
-					continue
-				}
-				v := add.Request.Atom.Int
-				if add.Outcome == history.Committed && add.Complete < read.Invoke {
-					least, most = least+v, most+v
-				} else {
-					least, most = least+min(v, 0), most+max(v, 0)
-				}
-			}
-			if v := read.Answer.Atom.Int; v < least || v > most {
-				wrong++
-			}
-		}
-		r := judged(t, opened("counter"), ops) // other rules may find more
-		if out := counted(r, kindBounds); out != wrong {
-			t.Fatalf("seed %d: found %d and %d, want %d: %s", seed, out, r.Found, wrong, r.Detail)
-		}
-		if wrong > 0 {
-			bad++
-		}
-	}
-	if bad < 40 {
-		t.Errorf("only %d wrong histories were tried", bad)
-	}
-}
-
 func counted(r check.Result, kind string) (n int64) {
 	for _, f := range r.Findings {
 		if f.Kind == kind {
