@@ -3,7 +3,6 @@ package register
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"assay/check"
@@ -56,42 +55,6 @@ func TestCountingKeepsTime(t *testing.T) {
 	}
 }
 
-func TestCountingConvictsNobodyWithoutGuilt(t *testing.T) {
-	r := rand.New(rand.NewPCG(21, 21))
-	convicted := 0
-	for range 60_000 {
-		ops := anything(r)
-		h := build(t, ops)
-		h.numberOf(Nil)
-		var f findings
-		prepare(&h.keys[0], h.number[Nil]).countChanges(&f)
-		if f.found == 0 {
-			continue
-		}
-		convicted++
-		if brute(ops, Nil) {
-			t.Fatalf("an order explains it: %+v\n%s", f.list, show(ops))
-		}
-	}
-	if convicted < 300 {
-		t.Errorf("only %d histories were convicted by counting", convicted)
-	}
-}
-
-func TestCountingOfAnAtomicRegister(t *testing.T) {
-	r := rand.New(rand.NewPCG(22, 22))
-	for range 200 {
-		ops := (atomicRegister{clients: 12, ops: 400, keys: 1, values: 1 + r.IntN(4), sets: r.IntN(2) == 0, unknown: r.IntN(2) == 0}).run(r)
-		h := build(t, ops)
-		h.numberOf(Nil)
-		var f findings
-		prepare(&h.keys[0], h.number[Nil]).countChanges(&f)
-		if f.found > 0 {
-			t.Fatalf("convicted: %+v\n%s", f.list, show(ops))
-		}
-	}
-}
-
 // Enough writes explain everything, because equal ones stand for each other.
 func TestManyWritesOfFewValues(t *testing.T) {
 	for _, c := range []struct{ values, writes, changes int }{
@@ -103,29 +66,5 @@ func TestManyWritesOfFewValues(t *testing.T) {
 				t.Errorf("%+v, %v: %v %s %+v", c, outcome, r.Verdict, r.Detail, r.Evidence)
 			}
 		}
-	}
-}
-
-// The search by states agrees with porcupine on histories of an atomic register with one change.
-func TestStatesAgreeWithASearchForAnOrder(t *testing.T) {
-	r := rand.New(rand.NewPCG(23, 23))
-	convicted := 0
-	for range 1500 {
-		ops := (atomicRegister{clients: 2 + r.IntN(4), ops: 40, keys: 1, values: 1 + r.IntN(3), sets: r.IntN(2) == 0, unknown: r.IntN(2) == 0}).run(r)
-		ops[r.IntN(len(ops))].Value = ops[r.IntN(len(ops))].Value
-		want := direct(ops)
-		h := build(t, ops)
-		h.numberOf(Nil)
-		seq := prepare(&h.keys[0], h.number[Nil])
-		c, decided := newSearcher(context.Background(), len(h.values), 1<<30).searchStates(seq.ops, seq.initial)
-		if !decided || (c.hopeless == nil) != want {
-			t.Fatalf("by states %v (decided: %v), by order %v\n%s", c.hopeless == nil, decided, want, show(ops))
-		}
-		if !want {
-			convicted++
-		}
-	}
-	if convicted < 200 {
-		t.Errorf("only %d were wrong", convicted)
 	}
 }
