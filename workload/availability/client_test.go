@@ -348,16 +348,3 @@ func TestWork(t *testing.T) {
 		t.Errorf("the callback's error came back as %v", err)
 	}
 }
-
-// TestOnlyAWholeStateReplaces what was saved before.
-func TestOnlyAWholeStateReplaces(t *testing.T) {
-	path := t.TempDir() + "/" + FileState
-	expect.NoError(t, keyvalue.Save(t.Context(), &fake{rows: []row{{7, 8}}}, preset(Defaults(), seed), path, func(int64) {}))
-	if err := keyvalue.Save(t.Context(), &fake{rows: []row{{1, 2}}, broken: errors.New("the server is gone")}, preset(Defaults(), seed), path, func(int64) {}); err == nil {
-		t.Error("a state that could not be read was saved")
-	}
-	n := 0
-	if err := keyvalue.Replay(path, preset(Defaults(), seed), func(keyvalue.Observed) error { n++; return nil }); err != nil || n != 1 {
-		t.Errorf("%d rows, %v", n, err)
-	}
-}

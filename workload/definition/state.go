@@ -51,66 +51,18 @@ func (f RowFile) Save(path string, progress func(rows int64), read func(w *RowWr
 	})
 }
 
-// Replay gives the saved rows in their order, read ahead by another goroutine; values are valid
-// until the callback returns. After the readable rows, a file that is not whole gives a
-// *history.CutError and a damaged one a *history.FormatError. Errors of the callback are
-// returned unchanged.
+// Replay gives the saved rows in their order; values are valid until the callback returns. After
+// the readable rows, a file that is not whole gives a *history.CutError and a damaged one a
+// *history.FormatError. Errors of the callback are returned unchanged.
 func (f RowFile) Replay(path string, row func(kind int, values []int64) error) error {
-	read := rowsAhead{file: &f, full: make(chan rowBatch), used: make(chan rowBatch, 2), stop: make(chan struct{})}
-	var failed error
-	go func() {
-		defer close(read.full)
-		failed = read.all(path)
-	}()
-	err := read.visit(row)
-	close(read.stop)
-	for range read.full { // it has come to its end once this is closed
-	}
-	if err != nil {
-		return err
-	}
-	return failed
-}
-
-type rowsAhead struct {
-	file       *RowFile
-	full, used chan rowBatch
-	stop       chan struct{}
-	batch      rowBatch
-}
-
-type rowBatch struct {
-	kinds  []uint8
-	values []int64
-}
-
-// rowsABatch keeps a batch within a processor's cache.
-const rowsABatch = 512
-
-func (a *rowsAhead) visit(row func(kind int, values []int64) error) error {
-	for batch := range a.full {
-		values := batch.values
-		for _, kind := range batch.kinds {
-			n := a.file.Columns[kind]
-			if err := row(int(kind), values[:n:n]); err != nil {
-				return err
-			}
-			values = values[n:]
-		}
-		a.used <- batch
-	}
-	return nil
-}
-
-func (a *rowsAhead) all(path string) error {
-	f, counts := a.file, make([]int64, len(a.file.Columns))
 	var values [16]int64
-	err := history.ReplayRecords(path, f.Magic, func(tag byte, r *history.RecordReader) error {
+	counts := make([]int64, len(f.Columns))
+	return history.ReplayRecords(path, f.Magic, func(tag byte, r *history.RecordReader) error {
 		kind := int(tag) - int(f.First)
 		switch {
 		case kind >= 0 && kind < len(f.Columns) && r.Ints(values[:f.Columns[kind]]):
 			counts[kind]++
-			return a.add(uint8(kind), values[:f.Columns[kind]])
+			return row(kind, values[:f.Columns[kind]])
 		case tag == f.End:
 			if want := f.ending(counts); r.Ints(values[:len(want)]) && slices.Equal(values[:len(want)], want) {
 				r.Whole()
@@ -119,37 +71,6 @@ func (a *rowsAhead) all(path string) error {
 		}
 		return r.Malformed("a row that cannot be read, or a count that does not match")
 	})
-	if last := a.give(); err == nil {
-		err = last
-	}
-	return err
-}
-
-// errStopped ends reading ahead after the callback has failed.
-var errStopped = errors.New("stopped")
-
-func (a *rowsAhead) add(kind uint8, values []int64) error {
-	a.batch.kinds = append(a.batch.kinds, kind)
-	a.batch.values = append(a.batch.values, values...)
-	if len(a.batch.kinds) < rowsABatch {
-		return nil
-	}
-	return a.give()
-}
-
-func (a *rowsAhead) give() error {
-	select {
-	case a.full <- a.batch:
-	case <-a.stop:
-		return errStopped
-	}
-	select {
-	case a.batch = <-a.used:
-	default:
-		a.batch = rowBatch{}
-	}
-	a.batch.kinds, a.batch.values = a.batch.kinds[:0], a.batch.values[:0]
-	return nil
 }
 
 func (f RowFile) ending(counts []int64) []int64 {

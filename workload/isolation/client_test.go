@@ -1,7 +1,6 @@
 package isolation
 
 import (
-	"errors"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -92,25 +91,6 @@ func TestClientReplacesItsSession(t *testing.T) {
 		if replaced := len(db.sessions) == 2; replaced != x.replaced || replaced && db.sessions[0].closed != 1 {
 			t.Errorf("%s: replaced %v, closed %d times", x.name, replaced, db.sessions[0].closed)
 		}
-	}
-}
-
-func TestClientWithoutConnection(t *testing.T) {
-	broken := errors.New("nobody there")
-	db := newFake(t)
-	db.reply = &store.Reply{Class: "connection lost", Broken: true}
-	db.connect = func(n int) error { return map[bool]error{true: broken}[n > 0] }
-	client := mustClient(t, db, Defaults(), 0)
-	client.Attempt(t.Context(), 0, 1)
-	answer := client.Attempt(t.Context(), 0, 2)
-	if answer.Outcome != history.Failed || answer.Class != "cannot connect" || !answer.Disconnected {
-		t.Errorf("%+v", answer)
-	}
-	if _, _, err := Decode(answer.Values, nil); err != nil {
-		t.Errorf("the record of what was not sent: %v", err)
-	}
-	if _, err := mustWork(t, db, Defaults()).Client(t.Context(), 0); err != broken {
-		t.Errorf("a client without a session: %v", err)
 	}
 }
 

@@ -15,8 +15,7 @@ type fake struct {
 	sessions []*fakeSession
 	created  store.Marker
 
-	connect func(n int) error // n is how many sessions were asked for before
-	reply   *store.Reply      // to a transaction, which is not done then
+	reply *store.Reply // to a transaction, which is not done then
 }
 
 func newFake(t *testing.T) *fake {
@@ -33,11 +32,6 @@ func (f *fake) Create(ctx context.Context, mark store.Marker) error {
 }
 
 func (f *fake) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
-	if f.connect != nil {
-		if err := f.connect(len(f.sessions)); err != nil {
-			return nil, err
-		}
-	}
 	session, err := f.Database.Session(ctx, statements)
 	s := &fakeSession{Session: session, of: f}
 	f.sessions = append(f.sessions, s)

@@ -295,19 +295,7 @@ func TestWriteSkew(t *testing.T) {
 
 // TestCutState: without the state nothing is said of what rests on it.
 func TestCutState(t *testing.T) {
-	y := told(t, 60)
-	folder := t.TempDir()
-	e := definition.Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, "none"), Promise: "serializable"}
-	w, err := history.Create(e.History, history.Header{Run: "told"})
-	for i := range y.ops {
-		err = errors.Join(err, w.Record(&y.ops[i]))
-	}
-	if err = errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	c := config()
-	j, err := c.Judge(t.Context(), seed, e)
-	expect.NoError(t, err)
+	j := told(t, 60).judgeState(t, config(), "serializable", false)
 	if _, verdicts := kinds(j.Results); verdicts != [3]int{check.Unknown: 2, check.Valid: 1} {
 		t.Errorf("%+v", j.Results)
 	}

@@ -2,7 +2,6 @@ package ycsb
 
 import (
 	"math"
-	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 
@@ -97,59 +96,6 @@ func TestDistributionsAreYCSBs(t *testing.T) {
 			if p := fits(counts, law); other != distribution && p > 1e-9 {
 				t.Errorf("%s follows the law of %s: p = %g", distribution, other, p)
 			}
-		}
-	}
-}
-
-// gray draws ranks from 1 as YCSB's and go-ycsb's ZipfianGenerator does: J. Gray et al.,
-// "Quickly Generating Billion-Record Synthetic Databases", SIGMOD 1994. It is right of
-// the first two ranks and near of the others.
-func gray(n, zetan, u float64) int64 {
-	const theta = zipfExponent
-	eta := (1 - math.Pow(2/n, 1-theta)) / (1 - (1+math.Pow(0.5, theta))/zetan)
-	switch uz := u * zetan; {
-	case uz < 1:
-		return 1
-	case uz < 1+math.Pow(0.5, theta):
-		return 2
-	}
-	return 1 + int64(n*math.Pow(eta*u-eta+1, 1/(1-theta)))
-}
-
-// TestKeysAreNearGoYCSBs holds a hundred thousand keys against as many by go-ycsb's
-// formulas (pkg/generator, zipfian.go, scrambled_zipfian.go and skewedlatest.go). Of
-// zipfian the chi-squared test of two samples cannot tell them apart. It can of latest,
-// where the formula is further from the Zipf law: there the greatest distance between
-// the shares of the first keys, that of Kolmogorov and Smirnov, is below two hundredths.
-func TestKeysAreNearGoYCSBs(t *testing.T) {
-	const records, draws = 1000, 100_000
-	const ranks, zeta = 10_000_000_001, 26.46902820178302 // ScrambledZipfian's itemCount and zetan
-	sum := 0.0
-	for i := 1.0; i <= records; i++ {
-		sum += math.Pow(i, -zipfExponent)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	for distribution, key := range map[string]func() int64{
-		Zipfian: func() int64 { return int64(fnv(uint64(gray(ranks, zeta, r.Float64())-1)) % records) },
-		Latest:  func() int64 { return records - gray(records, sum, r.Float64()) },
-	} {
-		ours, theirs := drawn(distribution, records, draws), make([]float64, records)
-		for range draws {
-			theirs[key()]++
-		}
-		statistic, distance, greatest, keys := 0.0, 0.0, 0.0, 0.0
-		for i, n := range ours {
-			if both := n + theirs[i]; both > 0 {
-				statistic += (n - theirs[i]) * (n - theirs[i]) / both
-				keys++
-			}
-			distance += (n - theirs[i]) / draws
-			greatest = max(greatest, math.Abs(distance))
-		}
-		p := distuv.ChiSquared{K: keys - 1}.Survival(statistic)
-		t.Logf("%s: p = %.3f, distance %.4f", distribution, p, greatest)
-		if greatest > 0.02 || distribution == Zipfian && p < 0.001 {
-			t.Errorf("%s: p = %g, and the first keys have shares that differ by %.4f", distribution, p, greatest)
 		}
 	}
 }
