@@ -57,9 +57,9 @@ func actionsAt(p *wire.Place, late []time.Duration) (all []wire.Action) {
 		}
 	case p.Kind == wire.Prepare:
 		return []wire.Action{wire.Shutdown, wire.AnswerSilent}
-	case p.Kind == wire.Begin:
+	case p.Kind == wire.Begin && len(p.Shapes) == 1:
 		return []wire.Action{wire.Reset, wire.Standby, wire.Shutdown}
-	case p.Within && p.Kind == wire.Other:
+	case p.Kind == wire.Begin, p.Within && p.Kind == wire.Other: // pgjdbc sends BEGIN and a statement as one
 		all = []wire.Action{wire.AnswerLost, wire.GiveDeadlock, wire.Shutdown, wire.Silent, wire.Cut}
 	default:
 		all = []wire.Action{wire.Shutdown, wire.Reset, wire.AnswerSilent}

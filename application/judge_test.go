@@ -166,6 +166,12 @@ func TestEachPlaceIsMet(t *testing.T) {
 			t.Errorf("%s, of which a part has reached the server", f)
 		}
 	}
+	pipelined := choose([]*wire.Place{{Name: "abab0000", Kind: wire.Begin, Times: 1, Shapes: []string{"BEGIN", "INSERT a"}}}, 7, late, every)
+	for _, action := range []wire.Action{wire.AnswerLost, wire.GiveDeadlock, wire.Silent, wire.Cut} {
+		if !slices.ContainsFunc(pipelined, func(f *wire.Fault) bool { return f.Action == action }) {
+			t.Errorf("a statement that BEGIN is sent with, as pgjdbc does, meets no %s", action)
+		}
+	}
 	if last := all[len(all)-1]; last.String() == "" || len(all) != len(choose(places, 8, late, every)) {
 		t.Errorf("there are %d events", len(all))
 	}
