@@ -12,6 +12,8 @@ import (
 // answers takes apart what the server sends.
 type answers struct {
 	state atomic.Uint32
+	// readied counts how often the server was ready: behind the login, and behind each request.
+	readied atomic.Int64
 	// copies is true while the server sends data of COPY, which changes nothing.
 	copies bool
 	shape  shape // of the rows of a text
@@ -95,6 +97,7 @@ func (a *answers) take(kind byte, m fields, r *wire.Request) {
 			state = wire.Failed
 		}
 		a.state.Store(uint32(state))
+		a.readied.Add(1)
 		a.shape = shape{}
 	case 'N':
 		if bytes.Contains(m, []byte(notReplicated)) {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	"assay/application/wire"
@@ -82,7 +83,9 @@ func (q *requests) take(message []byte) {
 	q.some = true
 	switch message[0] {
 	case 'Q':
-		q.batch = append(q.batch, statements(m.text(), partial)...)
+		text := m.text()
+		q.deallocate(text)
+		q.batch = append(q.batch, statements(text, partial)...)
 		return
 	case 'F':
 		q.batch = append(q.batch, &wire.Statement{Shape: "function call"})
@@ -96,7 +99,9 @@ func (q *requests) take(message []byte) {
 		if q.prepared == nil {
 			q.prepared = map[string]*prepared{}
 		}
-		name, of := m.text(), &prepared{statements: statements(m.text(), partial)}
+		name, text := m.text(), m.text()
+		q.deallocate(text)
+		of := &prepared{statements: statements(text, partial)}
 		for range m.short() {
 			of.parameters = append(of.parameters, m.number())
 		}
@@ -131,6 +136,27 @@ func (q *requests) take(message []byte) {
 		}
 	}
 }
+
+// deallocate forgets what a text has the server forget, as psycopg's do.
+func (q *requests) deallocate(text string) {
+	words := strings.Fields(strings.TrimSuffix(strings.TrimSpace(text[:min(len(text), mostDeallocating)]), ";"))
+	if len(q.prepared) == 0 || len(words) < 2 {
+		return
+	}
+	first, name := strings.ToUpper(words[0]), words[len(words)-1]
+	switch all := strings.EqualFold(name, "ALL"); {
+	case all && (first == "DEALLOCATE" || first == "DISCARD"):
+		clear(q.prepared)
+	case first != "DEALLOCATE":
+	case name[0] == '"':
+		delete(q.prepared, strings.Trim(name, `"`))
+	default:
+		delete(q.prepared, strings.ToLower(name))
+	}
+}
+
+// mostDeallocating is how long a text is that does no more than that.
+const mostDeallocating = 200
 
 // named is a prepared statement, of which nothing is known if the protocol did not prepare it.
 func (q *requests) named(name string) *prepared {

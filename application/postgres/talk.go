@@ -16,9 +16,16 @@ type talk struct {
 	answered answers
 }
 
-func (t *talk) Request(b []byte, full bool) (int, *wire.Request) { return t.asked.next(b, full) }
-func (t *talk) Answer(b []byte, r *wire.Request) (int, bool)     { return t.answered.next(b, r) }
-func (t *talk) State() wire.State                                { return wire.State(t.answered.state.Load()) }
+func (t *talk) Answer(b []byte, r *wire.Request) (int, bool) { return t.answered.next(b, r) }
+func (t *talk) State() wire.State                            { return wire.State(t.answered.state.Load()) }
+
+// Request implements wire.Talk. Portals end with their transaction: once all is answered, and none is open.
+func (t *talk) Request(b []byte, full bool) (int, *wire.Request) {
+	if !t.asked.some && t.answered.readied.Load() > t.asked.ended && t.State() == wire.Idle {
+		clear(t.asked.portals)
+	}
+	return t.asked.next(b, full)
+}
 
 // Ask implements wire.Talk.
 func (*talk) Ask(text string, _ *wire.Request) *wire.Request {
@@ -52,6 +59,7 @@ type requests struct {
 	prepared map[string]*prepared
 	portals  map[string]*portal
 	steps    *pipeline // since the last end of a request; nil of a text
+	ended    int64     // how many requests have
 }
 
 // next is wire.Talk.Request. What comes before a Sync is held, so that something can be done in
@@ -104,6 +112,7 @@ func (q *requests) part(b []byte, at, size int, full bool) (int, *wire.Request) 
 // end is the request that ends here, by Sync or not. The server passes over a Sync while it takes data,
 // and clients send another one behind that (manual 18, "COPY Operations").
 func (q *requests) end(sync bool) *wire.Request {
+	q.ended++
 	r := &wire.Request{Statements: q.batch, Noted: q.steps, Follows: sync && q.synced && q.copied && !q.some}
 	if len(q.batch) == 0 && q.parsed != "" && !q.said {
 		r.Statements = []*wire.Statement{{Shape: "prepare: " + q.parsed, Kind: wire.Prepare}}
