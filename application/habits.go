@@ -27,6 +27,8 @@ type Untouched struct {
 	Habits []Habit        `json:"habits"`
 	Places []*wire.Place  `json:"places"`
 	Kinds  map[string]int `json:"outcomes"`
+	// Problem is the first failure of assay's own, with --serve.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Habit is something that an application does and might do better.

@@ -65,8 +65,9 @@ func Scheduled(event string) (*wire.Fault, error) {
 
 // Serve listens at address for applications, and on loopback at control for tests. fault is done from
 // the beginning on; nil for none. A file at path gets each transaction as it ends, an object a line; empty
-// for none. Errors may be *AddressError and *wire.PlaceError.
-func Serve(product Product, address, control string, fault *wire.Fault, path string) (*Served, error) {
+// for none. failed is called once, at the first failure of assay's own, such as a server that cannot be
+// reached. Errors may be *AddressError and *wire.PlaceError.
+func Serve(product Product, address, control string, fault *wire.Fault, path string, failed func(error)) (*Served, error) {
 	host, _, err := net.SplitHostPort(control)
 	if ip := net.ParseIP(host); err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		err = errors.New("the control address must be on loopback, such as 127.0.0.1:7001")
@@ -81,7 +82,7 @@ func Serve(product Product, address, control string, fault *wire.Fault, path str
 	if s.control, err = net.Listen("tcp", control); err != nil {
 		return nil, &AddressError{control, err}
 	}
-	if s.ledger, err = openLedger(path); err != nil {
+	if s.ledger, err = openLedger(path, failed); err != nil {
 		return nil, errors.Join(err, s.control.Close())
 	}
 	if s.proxy, err = wire.ListenFor(address, product, s.ledger); err != nil {
@@ -116,7 +117,11 @@ func (s *Served) Run(ctx context.Context) (Untouched, error) {
 func (s *Served) passed() Untouched {
 	s.ledger.mu.Lock()
 	defer s.ledger.mu.Unlock()
-	return s.ledger.tally.describe(s.proxy.Recorder(), time.Since(s.began))
+	u := s.ledger.tally.describe(s.proxy.Recorder(), time.Since(s.began))
+	if problem := s.proxy.Recorder().Problem(); problem != nil {
+		u.Problem = problem.Error()
+	}
+	return u
 }
 
 // asked is a fault as a test asks for it: at the Time-th commit, begin, statement or connection from
@@ -145,7 +150,8 @@ func (a asked) fault() (*wire.Fault, error) {
 	}
 	f.Again = a.Again
 	f.Matches = func(of wire.Kind, shapes string) bool {
-		return of == kind && (shapes == wire.PlaceConnect) == (a.At == "connect") && strings.Contains(shapes, a.Containing)
+		first := kind == wire.Other && of == wire.Begin && strings.Contains(shapes, "\n") // a statement that BEGIN is sent with
+		return (of == kind || first) && (shapes == wire.PlaceConnect) == (a.At == "connect") && strings.Contains(shapes, a.Containing)
 	}
 	return f, nil
 }

@@ -32,13 +32,13 @@ func TestEventsThatDoNothing(t *testing.T) {
 	}
 	f, err := Scheduled("too-many-connections@connect:5")
 	expect.NoError(t, err)
-	if _, err := Serve(limited{}, "127.0.0.1:0", "127.0.0.1:0", f, ""); !errors.As(err, new(*wire.PlaceError)) {
+	if _, err := Serve(limited{}, "127.0.0.1:0", "127.0.0.1:0", f, "", nil); !errors.As(err, new(*wire.PlaceError)) {
 		t.Errorf("served from the beginning on: %v", err)
 	}
 	if f, err := Scheduled("too-many-connections@commit:5"); !errors.As(err, new(*wire.PlaceError)) {
 		t.Errorf("at commits: %v, %v", f, err)
 	}
-	s, err := Serve(limited{}, "127.0.0.1:0", "127.0.0.1:0", nil, "")
+	s, err := Serve(limited{}, "127.0.0.1:0", "127.0.0.1:0", nil, "", nil)
 	expect.NoError(t, err)
 	defer func() { expect.NoError(t, errors.Join(s.control.Close(), s.proxy.Close())) }()
 	for asked, says := range map[string]string{
@@ -58,6 +58,29 @@ func TestEventsThatDoNothing(t *testing.T) {
 	}
 }
 
+// TestAskedPlaces: a statement that BEGIN is sent with, as pgjdbc does, is a statement, too.
+func TestAskedPlaces(t *testing.T) {
+	for _, c := range []struct {
+		at     string
+		kind   wire.Kind
+		shapes string
+		is     bool
+	}{
+		{"statement", wire.Begin, "BEGIN\nINSERT a", true}, {"begin", wire.Begin, "BEGIN\nINSERT a", true}, {"statement", wire.Begin, "BEGIN", false}, {"statement", wire.Begin, "BEGIN\nINSERT b", false},
+		{"statement", wire.Other, "INSERT a", true}, {"commit", wire.Begin, "BEGIN\nINSERT a", false}, {"connect", wire.Other, wire.PlaceConnect, false},
+	} {
+		containing := map[bool]string{true: "a", false: ""}[c.at == "statement"]
+		f, err := asked{Action: wire.Reset, At: c.at, Containing: containing}.fault()
+		expect.NoError(t, err)
+		if c.at == "connect" {
+			c.is = true
+		}
+		if f.Matches(c.kind, c.shapes) != c.is {
+			t.Errorf("%q at a %s: %v", c.shapes, c.at, !c.is)
+		}
+	}
+}
+
 // TestServeLeavesNoFile where it cannot begin: the next start would find its folder in use.
 func TestServeLeavesNoFile(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
@@ -65,7 +88,7 @@ func TestServeLeavesNoFile(t *testing.T) {
 	expect.AtEnd(t, busy.Close)
 	folder := t.TempDir()
 	for _, path := range []string{"", filepath.Join(folder, "transactions.jsonl")} {
-		_, err := Serve(limited{}, busy.Addr().String(), "127.0.0.1:0", nil, path)
+		_, err := Serve(limited{}, busy.Addr().String(), "127.0.0.1:0", nil, path, nil)
 		if wrong, is := errors.AsType[*AddressError](err); !is || wrong.Address != busy.Addr().String() || errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%q: %v", path, err)
 		}

@@ -63,7 +63,7 @@ func TestWhyItHangs(t *testing.T) {
 func TestLedger(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "transactions.jsonl")
 	for to, kept := range map[string]bool{path: true, "/dev/full": false, "": true} {
-		l, err := openLedger(to)
+		l, err := openLedger(to, nil)
 		expect.NoError(t, err)
 		const n = 3 * mostQueued
 		for range n {

@@ -15,8 +15,9 @@ import (
 // ledger takes transactions as they end: it adds them up and writes them to a file, an object a line. It
 // keeps none, so that it can go on for as long as there is room on the disk.
 type ledger struct {
-	mu    sync.Mutex
-	tally tally
+	mu     sync.Mutex
+	tally  tally
+	failed func(error)
 
 	// file is nil where none is wanted. queue is what is to be written, and written is closed at the end.
 	file    *os.File
@@ -36,9 +37,9 @@ const (
 	writePause = 5 * time.Millisecond
 )
 
-// openLedger begins one, with a file at path unless that is empty.
-func openLedger(path string) (*ledger, error) {
-	l := &ledger{}
+// openLedger begins one, with a file at path unless that is empty. failed has assay's first failure.
+func openLedger(path string, failed func(error)) (*ledger, error) {
+	l := &ledger{failed: failed}
 	if path == "" {
 		return l, nil
 	}
@@ -64,6 +65,9 @@ func (l *ledger) Settled(t *wire.Transaction) {
 		l.queue <- t
 	}
 }
+
+// Failed implements wire.Sink.
+func (l *ledger) Failed(err error) { l.failed(err) }
 
 // write writes what is queued, as much at once as has come in a moment.
 func (l *ledger) write() {

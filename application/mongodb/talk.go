@@ -114,7 +114,7 @@ func enter(r *wire.Request, body bsoncore.Document, lists []list) {
 	case c.within || s.Kind != wire.Other:
 		r.Session = c.session + sessionEnd + strconv.FormatInt(c.number, 10)
 	case c.number != 0:
-		r.Once = c.session + sessionEnd + strconv.FormatInt(c.number, 10)
+		r.Once, r.Number = c.session, c.number
 	}
 }
 

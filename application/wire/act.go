@@ -96,7 +96,8 @@ func (l *link) give(ctx context.Context, r *Request, code Code) bool {
 		return l.ask(ctx, own)
 	}
 	own := l.talk.Ask(words.Rollback, r)
-	own.place, own.instead = r.place, l.proxy.protocol.Error(code, false, r)
+	own.place, own.instead, own.replaced = r.place, l.proxy.protocol.Error(code, false, r), r.Statements
+	own.replaced[0].Error = "given by assay in the server's place"
 	return l.ask(ctx, own)
 }
 

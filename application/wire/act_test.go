@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,6 +77,11 @@ func proxied(t *testing.T) (server net.Listener, p *Proxy) {
 func between(t *testing.T, fault *Fault) (app, server net.Conn) {
 	t.Helper()
 	listener, p := proxied(t)
+	return opened(t, listener, p, fault)
+}
+
+func opened(t *testing.T, listener net.Listener, p *Proxy, fault *Fault) (app, server net.Conn) {
+	t.Helper()
 	p.Record(fault)
 	app, err := net.Dial("tcp", p.Address())
 	expect.NoError(t, err)
@@ -125,11 +131,12 @@ func TestAskedForData(t *testing.T) {
 }
 
 // TestReplacedWhole: of a request in whose place another is sent, nothing reaches the server, however
-// long it is and in however many messages.
+// long it is and in however many messages. It is recorded as what it is: refused, though no transaction was open.
 func TestReplacedWhole(t *testing.T) {
 	long := "Q\x00" + string(bytes.Repeat([]byte("x"), longSize-2))
 	for _, request := range []string{"q\x02xx", "q\x02xx+\x03yyy+\x00", long, long + "+\x03yyy"} {
-		app, server := between(t, &Fault{Action: GiveDeadlock, Place: placeOf([]string{"q"}), Time: 1})
+		listener, p := proxied(t)
+		app, server := opened(t, listener, p, &Fault{Action: GiveDeadlock, Place: placeOf([]string{"q"}), Time: 1})
 		send(t, app, request[:3])
 		send(t, app, request[3:])
 		arrives(t, server, "q\x01!")
@@ -137,5 +144,10 @@ func TestReplacedWhole(t *testing.T) {
 		arrives(t, app, "z\x05error")
 		send(t, app, "q\x05after+\x01s")
 		arrives(t, server, "q\x05after+\x01s")
+		send(t, server, "z\x00")
+		arrives(t, app, "z\x00")
+		if got := strings.Join(outcomes(p.Recorder()), "|"); got != "refused: q|committed: q" {
+			t.Errorf("what is recorded is %s", got)
+		}
 	}
 }

@@ -61,7 +61,7 @@ func (l *link) conclude(r *Request, told bool) {
 		l.park()
 		return
 	}
-	if l.tx.Outcome == Committed && r.Once != "" && l.recorder.again(r.Once) {
+	if l.tx.Outcome == Committed && r.Once != "" && l.recorder.again(r.Once, r.Number) {
 		for _, s := range r.Statements { // which the server had done before
 			s.Writes = false
 		}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -110,8 +111,12 @@ type Place struct {
 	Parted bool `json:"-"`
 }
 
-// maxKept bounds the transactions that are kept, and the places.
-const maxKept = 100_000
+// maxKept bounds the transactions that are kept, the places, the sessions and what is parked, and maxShapes
+// the bytes of all places' shapes.
+const (
+	maxKept   = 100_000
+	maxShapes = 64 << 20
+)
 
 // Recorder takes down what passes. It is safe for concurrent use.
 type Recorder struct {
@@ -131,19 +136,24 @@ type Recorder struct {
 	connections  int
 	problem      error
 	parked       map[string]*Transaction // by their sessions
-	once         map[string]bool         // what the server has done that it does once only
+	once         map[string]int64        // the highest number of each session that the server has done
+	shapes       int                     // the bytes of places' shapes
+	// most and mostShapes are maxKept and maxShapes.
+	most, mostShapes int
 }
 
 // Sink takes transactions in place of a recorder's memory. Many goroutines call it. Ended has one that may
 // still be changed. Settled has it, for good, once it is known whether the application was told of its end.
+// Failed has the first failure of assay's own, when it happens.
 type Sink interface {
 	Ended(*Transaction)
 	Settled(*Transaction)
+	Failed(error)
 }
 
 // NewRecorder begins a recording.
 func NewRecorder() *Recorder {
-	return &Recorder{start: time.Now(), places: map[string]*Place{}, parked: map[string]*Transaction{}, once: map[string]bool{}}
+	return &Recorder{start: time.Now(), places: map[string]*Place{}, parked: map[string]*Transaction{}, once: map[string]int64{}, most: maxKept, mostShapes: maxShapes}
 }
 
 // Now is the time since the recording began.
@@ -219,9 +229,13 @@ func (r *Recorder) Problem() error {
 // Fail enters a failure of assay's own.
 func (r *Recorder) Fail(err error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.problem == nil {
+	first := r.problem == nil
+	if first {
 		r.problem = err
+	}
+	r.mu.Unlock()
+	if first && r.sink != nil {
+		r.sink.Failed(err)
 	}
 }
 
@@ -238,10 +252,13 @@ func (r *Recorder) came(name string, kind Kind, within, parted bool, shapes func
 	defer r.mu.Unlock()
 	p := r.places[name]
 	if p == nil {
-		if len(r.places) == maxKept {
+		if len(r.places) == r.most || r.shapes > r.mostShapes {
 			return
 		}
 		p = &Place{Name: name, Kind: kind, Shapes: shapes(), Within: within}
+		for _, s := range p.Shapes {
+			r.shapes += len(s)
+		}
 		r.places[name] = p
 		r.order = append(r.order, name)
 	}
@@ -249,11 +266,27 @@ func (r *Recorder) came(name string, kind Kind, within, parted bool, shapes func
 	p.Parted = p.Parted || parted
 }
 
-// park keeps an open transaction that is of no connection, and adopt gives it to one.
+// park keeps an open transaction that is of no connection, and adopt gives it to one. Of too many, the one ends
+// of which nothing was heard for longest.
 func (r *Recorder) park(t *Transaction) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.parked[t.session] = t
+	var oldest *Transaction
+	if r.parked[t.session] = t; len(r.parked) > r.most {
+		oldest = slices.MinFunc(slices.Collect(maps.Values(r.parked)), func(a, b *Transaction) int { return cmp.Compare(a.answered, b.answered) })
+		delete(r.parked, oldest.session)
+	}
+	r.mu.Unlock()
+	if oldest != nil {
+		r.abandon(oldest)
+	}
+}
+
+// abandon ends a transaction that nobody has ended.
+func (r *Recorder) abandon(t *Transaction) {
+	if t.Ended = r.Now(); t.Outcome == "" {
+		t.Outcome = t.left()
+	}
+	r.ended(t)
 }
 
 func (r *Recorder) adopt(session string, connection int) *Transaction {
@@ -273,22 +306,27 @@ func (r *Recorder) leave() {
 	clear(r.parked)
 	r.mu.Unlock()
 	for _, t := range left {
-		if t.Ended = r.Now(); t.Outcome == "" {
-			t.Outcome = t.left()
-		}
-		r.ended(t)
+		r.abandon(t)
 	}
 }
 
-// again reports whether the server has done it before.
-func (r *Recorder) again(what string) bool {
+// again reports whether the server has done that number of a session before.
+func (r *Recorder) again(session string, number int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := r.once[what]
-	if len(r.once) < maxKept {
-		r.once[what] = true
+	highest, known := r.once[session]
+	if known && number <= highest {
+		return true
 	}
-	return before
+	if r.once[session] = number; len(r.once) > r.most {
+		for other := range r.once { // any but this one
+			if other != session {
+				delete(r.once, other)
+				break
+			}
+		}
+	}
+	return false
 }
 
 // ended keeps a transaction, or hands it over. One whose end is about to be told is to be settled.
@@ -335,7 +373,7 @@ func (r *Recorder) keep(t *Transaction) {
 	}
 	switch {
 	case r.sink != nil:
-	case len(r.transactions) == maxKept:
+	case len(r.transactions) == r.most:
 		r.left++
 	default:
 		r.transactions = append(r.transactions, t)

@@ -67,6 +67,9 @@ func (l *link) finish(r *Request) (last bool) {
 		s.concealError()
 	}
 	if r.own && !r.shown {
+		if r.instead != nil {
+			l.add(&Request{Statements: r.replaced, Session: r.Session, place: r.place, sent: r.sent}, true)
+		}
 		if l.talk.State() == Idle && l.tx != nil {
 			l.tx.Outcome = Refused
 			l.end(r, true)

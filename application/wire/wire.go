@@ -166,9 +166,10 @@ type Request struct {
 	fault *Fault
 	sent  time.Duration
 	// own has what assay asked in the application's place; the answer is not passed on, unless
-	// shown is true, and instead is sent in its place.
+	// shown is true, and instead is sent in its place. replaced are the statements that it answers then.
 	own, shown bool
 	instead    []byte
+	replaced   []*Statement
 	delayed    bool
 	// Bytes are the request as it was sent, of one of assay's own or at which something is done.
 	Bytes []byte
@@ -179,8 +180,10 @@ type Request struct {
 	// ID is the client's number of it, where the answer has it again.
 	ID uint32
 	// Session names the transaction that it belongs to, where one can go over several connections.
-	// Once names what the server does once only, however often it is sent.
+	// Once names a session of which the server does each Number once only, however often it is sent. Later
+	// ones have higher numbers.
 	Session, Once string
+	Number        int64
 	// Quiet is true of what a library sends of its own, even while the application hangs.
 	Quiet bool
 	// Encrypts is true of what asks to encrypt the application's connection. It is not passed on.

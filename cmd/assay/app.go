@@ -364,7 +364,10 @@ func (f *appFlags) stay(ctx context.Context, out, stderr io.Writer) error {
 		}
 		transactions = filepath.Join(f.out, "transactions.jsonl")
 	}
-	s, err := application.Serve(f.plan.Product, f.serve, f.control, f.event, transactions)
+	failed := func(err error) {
+		fmt.Fprintf(stderr, "%s: a connection failed: %v (assay tells of no other, and will end with exit code %d)\n", time.Now().Format(time.TimeOnly), err, exitCannotRun)
+	}
+	s, err := application.Serve(f.plan.Product, f.serve, f.control, f.event, transactions, failed)
 	if err != nil {
 		return err
 	}

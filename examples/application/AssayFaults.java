@@ -50,7 +50,7 @@ public final class AssayFaults implements AutoCloseable {
     @Override
     public void close() {
         if (!call("DELETE", "/fault", "").contains("\"met\":true")) {
-            throw new AssertionError("the application came to no such " + at + ": " + containing);
+            throw new AssertionError("the application came to no such " + at + ": " + containing + "; with autocommit, use at \"statement\"");
         }
     }
 

@@ -34,7 +34,7 @@ def fault(action, at="commit", containing="", time=1):
         call("DELETE", "/fault")
         raise
     if not call("DELETE", "/fault")["met"]:
-        raise AssertionError("the application came to no such %s: %r" % (at, containing))
+        raise AssertionError("the application came to no such %s: %r; with autocommit, use at=\"statement\"" % (at, containing))
 
 
 def cut_after_commit(containing=""):
