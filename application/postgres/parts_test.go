@@ -21,6 +21,7 @@ type ends struct {
 	t           *testing.T
 	app, server net.Conn
 	proxy       *wire.Proxy
+	listener    net.Listener // of the server
 }
 
 // asked sends messages, which must reach the server as they are.
@@ -55,14 +56,21 @@ func through(t *testing.T) ends {
 	expect.AtEnd(t, listener.Close)
 	product, err := New("postgres://me@" + listener.Addr().String() + "/shop?sslmode=disable")
 	expect.NoError(t, err)
-	e := ends{t: t, proxy: wiretest.Listen(t, product)}
+	return ends{t: t, proxy: wiretest.Listen(t, product), listener: listener}.another()
+}
+
+// another is one more connection.
+func (e ends) another() ends {
+	t := e.t
+	t.Helper()
+	var err error
 	e.app, err = net.Dial("tcp", e.proxy.Address())
 	expect.NoError(t, err)
 	start, err := (&pgproto3.StartupMessage{ProtocolVersion: codeVersion, Parameters: map[string]string{"user": "me"}}).Encode(nil)
 	expect.NoError(t, err)
 	_, err = e.app.Write(start)
 	expect.NoError(t, err)
-	e.server, err = listener.Accept()
+	e.server, err = e.listener.Accept()
 	expect.NoError(t, err)
 	t.Cleanup(func() { _, _ = e.app.Close(), e.server.Close() })
 	for _, conn := range []net.Conn{e.app, e.server} { // what never comes fails the test

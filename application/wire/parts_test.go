@@ -116,6 +116,21 @@ func TestTransactionsWithinATextEnd(t *testing.T) {
 	}
 }
 
+// TestIdle is the time in which the server waits for the application within a transaction.
+func TestIdle(t *testing.T) {
+	s := newScript(t, NewRecorder())
+	s.sends("BEGIN", "OPEN", Within)
+	answered := s.tx.answered
+	s.sends("INSERT a", "OPEN", Within)
+	idle := s.tx.Idle
+	s.sends("COMMIT", "CLOSED", Idle)
+	s.sends("INSERT b", "CLOSED", Idle)
+	all, _ := s.recorder.Transactions()
+	if len(all) != 2 || answered == 0 || idle <= 0 || all[0].Idle <= idle || all[0].Idle > all[0].Ended-answered || all[1].Idle != 0 {
+		t.Errorf("behind BEGIN it is %v, and then %+v", idle, all)
+	}
+}
+
 // TestImplicitCommitWithoutAnAnswer leaves open what became of the transaction before it.
 func TestImplicitCommitWithoutAnAnswer(t *testing.T) {
 	for implicit, want := range map[bool]string{true: "unknown: BEGIN; INSERT a; CREATE b", false: "abandoned: BEGIN; INSERT a; CREATE b"} {
