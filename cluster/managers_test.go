@@ -51,6 +51,9 @@ func testManaged(t *testing.T, spec, fronts string) {
 	t.Helper()
 	c := startCluster(t, spec+fronts)
 	awaitWrite(t, c)
+	if _, chosen, is := strings.Cut(spec, "version="); is && c.ManagerVersion() != chosen || c.ManagerVersion() == "" {
+		t.Errorf("%s: the manager has version %q", spec, c.ManagerVersion())
+	}
 	primary, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	expect.NoError(t, c.Settled(expect.Patiently(t)), primary.Kill())

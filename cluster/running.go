@@ -200,6 +200,14 @@ func (c *Cluster) Node(name string) *Node {
 // LedBy is the program that chooses the primary, such as Patroni; empty if there is none.
 func (c *Cluster) LedBy() string { return products()[c.spec.Product].ledBy }
 
+// ManagerVersion is the version of the program that LedBy names; empty if there is none or unknown.
+func (c *Cluster) ManagerVersion() string {
+	if led, is := behind[interface{ ManagerVersion() string }](c.product); is {
+		return led.ManagerVersion()
+	}
+	return ""
+}
+
 // OneClock says why the servers cannot have clocks of their own; empty if they can.
 func (c *Cluster) OneClock() string { return products()[c.spec.Product].oneClock }
 

@@ -147,6 +147,9 @@ const (
 // the database chooses its primary itself.
 const SettingLedBy = "led by"
 
+// SettingManagerVersion names the setting with that program's version.
+const SettingManagerVersion = "version of the manager"
+
 // SettingGroupSize is the number of members of a MySQL group. SettingReplicas counts the replicas
 // of a MySQL or MariaDB primary, SettingConfirming the replicas that can confirm commits.
 const (

@@ -42,6 +42,7 @@ type Formation struct {
 	*streaming.Set
 	options  Options
 	autoctl  string // the program
+	version  string
 	postgres string // the folder of PostgreSQL's programs
 	monitor  *server.Node
 }
@@ -66,6 +67,7 @@ func Start(ctx context.Context, o Options) (*Formation, error) {
 	if f.autoctl, err = autoctlProgram(f.postgres).Find(o.Programs); err != nil {
 		return nil, err
 	}
+	f.version = server.VersionOf(ctx, f.autoctl)
 	if err := f.makeNodes(); err != nil {
 		return nil, fmt.Errorf("start pg_auto_failover: %w", err)
 	}
@@ -74,6 +76,9 @@ func Start(ctx context.Context, o Options) (*Formation, error) {
 	}
 	return f, nil
 }
+
+// ManagerVersion is pg_auto_failover's version; empty if unknown.
+func (f *Formation) ManagerVersion() string { return f.version }
 
 func autoctlProgram(beside string) server.Program {
 	return server.Program{Name: "pg_autoctl", Folders: []string{beside, "/usr/bin", "/usr/local/bin"},

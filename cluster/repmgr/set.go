@@ -45,6 +45,7 @@ type Set struct {
 	*streaming.Set
 	options  Options
 	programs string // the folder of PostgreSQL's programs and repmgr's
+	version  string
 }
 
 // Start returns when all stream from the first node. It needs Linux and root. A missing program is
@@ -60,6 +61,7 @@ func Start(ctx context.Context, o Options) (*Set, error) {
 		return nil, &server.MissingError{Program: "repmgrd", Looked: []string{s.programs},
 			Get: "install repmgr (apt-get install postgresql-15-repmgr, or scripts/install-servers.sh repmgr)"}
 	}
+	s.version = server.VersionOf(ctx, filepath.Join(s.programs, "repmgr")) // repmgrd tells root nothing
 	s.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "repmgr", LogPrefix: "repmgr", Usual: 3,
 		Programs: s.programs, Settings: o.Settings})
 	if err != nil {
@@ -70,6 +72,9 @@ func Start(ctx context.Context, o Options) (*Set, error) {
 	}
 	return s, nil
 }
+
+// ManagerVersion is repmgr's version; empty if unknown.
+func (s *Set) ManagerVersion() string { return s.version }
 
 func (s *Set) startAll(ctx context.Context) error {
 	for i, n := range s.Nodes() {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Program is a server program and where to find it.
@@ -118,6 +120,18 @@ func Executable(path string) string {
 		return ""
 	}
 	return path
+}
+
+// VersionOf is the first number with a dot that the program prints for --version, such as 3.0.2. It is
+// empty if the program prints none within ten seconds.
+func VersionOf(ctx context.Context, program string) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	printed, err := exec.CommandContext(ctx, program, "--version").Output()
+	if err != nil {
+		return ""
+	}
+	return regexp.MustCompile(`\d+(\.\d+)+`).FindString(string(printed))
 }
 
 // CompareVersions orders paths by the numbers in them, so that 15 comes after 9.6.

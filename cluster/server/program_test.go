@@ -131,3 +131,19 @@ func TestUserMustReachTheFolder(t *testing.T) {
 		t.Error("who may run a program is not as the folders say")
 	}
 }
+
+func TestVersionOf(t *testing.T) {
+	folder := t.TempDir()
+	for text, want := range map[string]string{
+		"patroni 3.0.2": "3.0.2", "pg_autoctl version 2.0\ncompiled with PostgreSQL 15.0": "2.0", "none": "",
+	} {
+		path := filepath.Join(folder, "program")
+		expect.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n[ \"$1\" = --version ] && echo '"+text+"'\n"), 0o755))
+		if got := VersionOf(t.Context(), path); got != want {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+	if got := VersionOf(t.Context(), filepath.Join(folder, "missing")); got != "" {
+		t.Errorf("a missing program has version %q", got)
+	}
+}

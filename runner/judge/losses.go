@@ -35,7 +35,7 @@ func EnterDurability(r *report.Result) {
 		return
 	}
 	r.Durability = &report.Durability{
-		Class: g.Text(), Window: milliseconds(g.AllNodes), OneNode: milliseconds(g.OneNode), Source: g.Source, Manual: durability.Cite(g.Manual, r.Database.Product, r.Database.Version),
+		Class: g.Text(), Window: milliseconds(g.AllNodes), OneNode: milliseconds(g.OneNode), Source: g.Source, Manual: durability.Cite(g.Manual, r.Database.Product, r.Database.Version, settingsOf(r)),
 		Tried: len(powerCuts(r)) > 0,
 	}
 }

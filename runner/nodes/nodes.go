@@ -208,6 +208,9 @@ func (n *Nodes) Failover() (all []store.Setting) {
 		return nil
 	}
 	all = append(all, store.Setting{Name: store.SettingLedBy, Value: n.LedBy()})
+	if version := n.ManagerVersion(); version != "" {
+		all = append(all, store.Setting{Name: store.SettingManagerVersion, Value: version})
+	}
 	for _, bound := range []string{"maximum_lag_on_failover", "ttl", "synchronous_mode"} {
 		if asked := n.Spec().Options[bound]; asked != "" {
 			all = append(all, store.Setting{Name: bound, Value: asked})

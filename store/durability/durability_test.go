@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/store"
 )
 
 func TestClasses(t *testing.T) {
@@ -84,7 +86,7 @@ func TestClasses(t *testing.T) {
 		if g.Text() != test.text || g.OneNode != test.one || g.AllNodes != test.all {
 			t.Errorf("%s %v: %q, one node %v, all nodes %v; want %q, %v, %v", test.product, test.settings, g.Text(), g.OneNode, g.AllNodes, test.text, test.one, test.all)
 		}
-		if !Cited(Cite(g.Manual, test.product, "7.8.9")) {
+		if !Cited(Cite(g.Manual, test.product, "7.8.9", nil)) {
 			t.Errorf("%s %v: %q lacks a page or a version", test.product, test.settings, g.Manual)
 		}
 		if g.Source == "" || g.Manual == "" {
@@ -93,11 +95,22 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// TestTheManualOfTheVersionInUse is cited, of the server and of the program that leads it.
+func TestTheManualOfTheVersionInUse(t *testing.T) {
+	const text = `PostgreSQL manual, "Failover"; Patroni documentation, "Watchdog support"; repmgr manual, "Concepts"`
+	for manager, want := range map[string]string{"3.0.2": "Patroni documentation 3.0, ", "99.1": "Patroni documentation 4.1, ", "": "Patroni documentation 4.1, "} {
+		got := Cite(text, "PostgreSQL", "15.18", []Setting{{store.SettingLedBy, "Patroni"}, {store.SettingManagerVersion, manager}})
+		if !strings.Contains(got, want) || !strings.HasPrefix(got, "PostgreSQL manual 15, ") || !strings.Contains(got, "repmgr manual 5.5, ") {
+			t.Errorf("Patroni %s: %s", manager, got)
+		}
+	}
+}
+
 // TestEveryStorageHasItsPage wants the manual's page and version of each way to store tables.
 func TestEveryStorageHasItsPage(t *testing.T) {
 	for _, product := range []string{"PostgreSQL", "MariaDB", "MySQL", "SQLite"} {
 		for _, s := range storages(product) {
-			if !Cited(Cite(s.manual, product, "")) {
+			if !Cited(Cite(s.manual, product, "", nil)) {
 				t.Errorf("%s, %s: %q", product, s.way, s.manual)
 			}
 		}
@@ -204,7 +217,7 @@ func TestTwoSettings(t *testing.T) {
 				t.Errorf("%s %v: a loss of power loses %v by %s; want %s once", test.product, test.settings, g.AllNodes, g.Source, name)
 			}
 		}
-		if said := Cite(g.Manual, test.product, ""); !Cited(said) {
+		if said := Cite(g.Manual, test.product, "", nil); !Cited(said) {
 			t.Errorf("%s %v: %q lacks a page or a version", test.product, test.settings, said)
 		}
 	}
@@ -225,7 +238,7 @@ func TestPrimaryAlone(t *testing.T) {
 		if g.Class != test.want || g.Failover != 0 {
 			t.Errorf("%+v: class %s, a failover loses %v", test, g.Class, g.Failover)
 		}
-		if !Cited(Cite(g.Manual, "PostgreSQL", "15.1")) {
+		if !Cited(Cite(g.Manual, "PostgreSQL", "15.1", nil)) {
 			t.Errorf("%+v: %s", test, g.Manual)
 		}
 	}

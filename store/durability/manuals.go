@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"assay/store"
 )
 
 type manual struct {
-	// name is as rules cite it, before a page. of is the product. parts is how many numbers of
-	// its version name a version of the manual. read is the newest version checked against the
-	// rules.
+	// name is as rules cite it, before a page. of is the product, or the program that leads the
+	// nodes. parts is how many numbers of its version name a version of the manual. read is the
+	// newest version checked against the rules.
 	name, of string
 	parts    int
 	read     string
@@ -30,18 +32,31 @@ func manuals() []manual {
 		{"SQLite documentation", "SQLite", 2, "3.41"},
 		{"CockroachDB documentation", "CockroachDB", 2, "25.3"},
 		{"TiDB documentation", "TiDB", 2, "8.5"},
-		{"Patroni documentation", "", 2, "4.1"},
-		{"repmgr manual", "", 2, "5.5"},
-		{"pg_auto_failover documentation", "", 2, "2.2"},
+		{"Patroni documentation", "Patroni", 2, "4.1"},
+		{"repmgr manual", "repmgr", 2, "5.5"},
+		{"pg_auto_failover documentation", "pg_auto_failover", 2, "2.2"},
 	}
 }
 
-// Cite adds versions to the manuals named in a text. A product's own manual gets the server's
-// version, unless that is newer than the one checked.
-func Cite(text, product, version string) string {
+// Cite adds versions to the manuals named in a text. The manual of the product, or of the program
+// that leads the nodes by the settings, gets the version in use, unless that is newer than the one
+// checked.
+func Cite(text, product, version string, reported []Setting) string {
+	leader, managerVersion := "", ""
+	for _, r := range reported {
+		switch r.Name {
+		case store.SettingLedBy:
+			leader = r.Value
+		case store.SettingManagerVersion:
+			managerVersion = r.Value
+		}
+	}
 	for _, m := range manuals() {
-		chosen := m.read
-		if m.of == product {
+		chosen, version := m.read, version
+		if m.of == leader {
+			version = managerVersion
+		}
+		if m.of == product || m.of == leader {
 			if own := series(version, m.parts); own != "" && !Newer(own, m.read) {
 				chosen = own
 			}
@@ -96,7 +111,7 @@ func Cited(text string) bool {
 func Manual(product, version string) string {
 	for _, m := range manuals() {
 		if m.of == product && m.of != "" && !strings.Contains(m.name, "Galera") {
-			return strings.TrimSuffix(Cite(m.name+",", product, cmp.Or(version, m.read)), ",")
+			return strings.TrimSuffix(Cite(m.name+",", product, cmp.Or(version, m.read), nil), ",")
 		}
 	}
 	return ""

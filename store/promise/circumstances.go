@@ -85,7 +85,7 @@ func unknown(source, manual string) Ruling { return Ruling{Source: source, Manua
 func (c *Circumstances) Of(p Property) Ruling { return c.cited(c.of(p)) }
 
 func (c *Circumstances) cited(r Ruling) Ruling {
-	r.Manual = durability.Cite(r.Manual, c.Product, c.Version)
+	r.Manual = durability.Cite(r.Manual, c.Product, c.Version, c.Settings)
 	return r
 }
 
