@@ -159,8 +159,12 @@ func besideFaults(r *report.Result, told []check.Operation) *check.Excerpt {
 	var faults []check.Operation
 	for _, f := range r.Faults {
 		if name := strings.TrimSpace(f.Action + " " + strings.Join(f.Nodes, ", ")); !f.Skipped {
+			begun := int64(f.InjectedSecond * 1e9)
+			if f.CutAt != nil { // until then the nodes may still have acknowledged
+				begun += int64(f.CutAt.Sub(f.InjectedAt))
+			}
 			faults = append(faults, check.Operation{Name: name, Process: report.LaneOfFaults,
-				Invoke: int64(f.InjectedSecond * 1e9), Complete: max(-1, int64(f.HealedSecond*1e9)), Outcome: name + " healed"})
+				Invoke: begun, Complete: max(-1, int64(f.HealedSecond*1e9)), Outcome: name + " healed"})
 		}
 	}
 	if len(told) > 0 {

@@ -73,13 +73,20 @@ func TestBugReportOfNothing(t *testing.T) {
 	}
 }
 
-// TestFaultsOfAPage: a fault's effect is beside the operation.
+// TestFaultsOfAPage: a fault's effect is beside the operation, and a power cut where the power went.
 func TestFaultsOfAPage(t *testing.T) {
 	r := &report.Result{Faults: []report.Fault{{Action: "kill", Nodes: []string{"n1"}, InjectedSecond: 2, HealedSecond: 3, Proven: true, Proof: "it is gone", Healing: "it is back"},
 		{Action: "kill", Nodes: []string{"n2"}, Skipped: true}, {Action: "pause", Nodes: []string{"n3"}, InjectedSecond: 9, HealedSecond: -1, Proven: true}}}
 	x := besideFaults(r, []check.Operation{{Name: "operation 7", Invoke: 1e9, Complete: 25e8}})
 	if len(x.Operations) != 3 || x.Operations[1].Name != "kill n1" || x.Operations[2].Complete != -1 {
 		t.Errorf("%+v", x.Operations)
+	}
+	injected := time.Date(2026, 11, 29, 12, 31, 48, 0, time.UTC)
+	cut := injected.Add(6 * time.Millisecond)
+	r.Faults = []report.Fault{{Action: "power-cut", Nodes: []string{"n1"}, InjectedAt: injected, CutAt: &cut, InjectedSecond: 2, HealedSecond: 3, Proven: true}}
+	x = besideFaults(r, []check.Operation{{Name: "operation 7", Invoke: 1e9, Complete: 2.005e9}})
+	if at := x.Operations[1].Invoke; at != 2.006e9 {
+		t.Errorf("the power was cut at 2.006 s, after the acknowledgement at 2.005 s, and is drawn at %d ns", at)
 	}
 }
 
