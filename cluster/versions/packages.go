@@ -125,6 +125,18 @@ func (s source) fromModule(ctx context.Context, version, work, made string) erro
 	return command(ctx, work, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(made, "bin", s.Program), ".")
 }
 
+// cause is the line of a program's output that says why it failed: of Maven's the first error, and of
+// go's the last line, since others before it tell what it downloads.
+func cause(name string, said []string) string {
+	if i := slices.IndexFunc(said, func(line string) bool { return strings.HasPrefix(line, "[ERROR]") }); i >= 0 {
+		return said[i]
+	}
+	if name == "go" {
+		return strings.TrimSpace(said[len(said)-1])
+	}
+	return said[0]
+}
+
 func command(ctx context.Context, folder, name string, args ...string) error {
 	program, err := exec.LookPath(name)
 	if err != nil {
@@ -137,6 +149,5 @@ func command(ctx context.Context, folder, name string, args ...string) error {
 		return ctx.Err()
 	}
 	said := strings.Split(strings.TrimSpace(string(printed)), "\n")
-	i := max(0, slices.IndexFunc(said, func(line string) bool { return strings.HasPrefix(line, "[ERROR]") }))
-	return fmt.Errorf("%s: %w: %s", name, err, said[i])
+	return fmt.Errorf("%s: %w: %s", name, err, cause(name, said))
 }

@@ -13,16 +13,24 @@ import (
 	"assay/internal/expect"
 )
 
+// mostRoom is the disk space that all versions of all products may take together, in MiB.
+const mostRoom = 4096
+
 func TestTheTable(t *testing.T) {
+	var room int64
 	for product, s := range sources() {
 		if s.Program == "" || s.Room == 0 || len(s.Maven+s.Module+s.Python) != max(len(s.Maven), len(s.Module), len(s.Python)) || (s.Module == "") != (s.Main == "") {
 			t.Errorf("%s: %+v lacks something", product, s)
 		}
+		room += s.Room * int64(len(s.Sums))
 		for version, sum := range s.Sums {
 			if s.Module == "" && len(sum) != 64 || s.Module != "" && !strings.HasPrefix(sum, "h1:") {
 				t.Errorf("%s %s has the sum %q", product, version, sum)
 			}
 		}
+	}
+	if room > mostRoom {
+		t.Errorf("all versions take %d MiB, over %d", room, mostRoom)
 	}
 	if got := Of("postgres"); !slices.Contains(got, "12.2") || slices.Index(got, "12.2") > slices.Index(got, "12.22") {
 		t.Errorf("the versions of postgres are %v", got)
@@ -62,6 +70,11 @@ func TestWithoutTheNetwork(t *testing.T) {
 	}
 	_, err = Get(t.Context(), "etcd", "3.5.4", nil)
 	if want := "get etcd 3.5.4: it takes the program go, which is not here; of its versions none is here yet"; err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+	executable(t, filepath.Join(programs, "go"), "#!/bin/sh\necho 'go: downloading go.uber.org/zap v1.17.0'\nprintf 'go: server imports\\n\\tgo.uber.org/zap: no such host\\n'\nexit 1\n")
+	_, err = Get(t.Context(), "etcd", "3.5.4", nil)
+	if want := "get etcd 3.5.4: go: exit status 1: go.uber.org/zap: no such host; of its versions none is here yet"; err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
 	if left, err := os.ReadDir(filepath.Join(cache, "versions")); err != nil || len(left) != 1 {
