@@ -1,6 +1,7 @@
 package assay_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,5 +56,32 @@ var _ testing.TB
 				t.Errorf("run again: %t\n%s", again, out)
 			}
 		})
+	}
+}
+
+// TestThePageOfBugsIsMade: scripts/record-bugs.sh, by which make record finds all known bugs again.
+func TestThePageOfBugsIsMade(t *testing.T) {
+	script, err := filepath.Abs("scripts/record-bugs.sh")
+	expect.NoError(t, err)
+	for code, made := range map[int]bool{0: true, 4: true, 5: true, 130: false} {
+		folder := t.TempDir()
+		expect.NoError(t, os.MkdirAll(filepath.Join(folder, "scripts"), 0o700))
+		expect.NoError(t, os.Mkdir(filepath.Join(folder, "docs"), 0o700))
+		text, err := os.ReadFile(script)
+		expect.NoError(t, err)
+		for name, text := range map[string]string{
+			"scripts/record-bugs.sh": string(text), "Makefile": "build:\n",
+			"assay": fmt.Sprintf("#!/bin/sh\n[ \"$2\" = --all ] && exit %d\necho the page\n", code),
+		} {
+			expect.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o700))
+		}
+		run := exec.Command("scripts/record-bugs.sh")
+		run.Dir = folder
+		if out, _ := run.CombinedOutput(); run.ProcessState.ExitCode() != code {
+			t.Errorf("the code is %d, want %d\n%s", run.ProcessState.ExitCode(), code, out)
+		}
+		if _, err := os.Stat(filepath.Join(folder, "docs", "record.md")); (err == nil) != made {
+			t.Errorf("after code %d: %v", code, err)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"assay/internal/spelling"
 	"assay/report"
 	"assay/runner/known"
+	"assay/store"
 )
 
 type knownFlags struct {
@@ -40,7 +41,9 @@ runner/known/rows.
 
 The exit code is 0 if the broken one was convicted and nothing was found on the
 mended one, 4 if the broken one was not convicted or the check did not answer
-on the mended one, and 1 if the mended one was convicted.`,
+on the mended one, and 1 if the mended one was convicted. With --all, assay goes on
+after a bug whose command cannot run, and names it at the end. The code is then 5,
+or 1 if a mended one was convicted.`,
 		Example: `  assay known
   assay known postgresql-serializable-g2-item
   assay known --all --record runner/known/record.jsonl`,
@@ -81,17 +84,30 @@ func (f *knownFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		defer os.RemoveAll(f.out)
 	}
+	return f.searchAll(cmd, rows)
+}
+
+// searchAll goes on after a bug whose command could not run, unless assay was interrupted, and
+// returns at the end why these could not.
+func (f *knownFlags) searchAll(cmd *cobra.Command, rows []known.Row) error {
 	code := exitValid
+	var unable []error
 	for _, r := range rows {
 		for i := range f.repeat {
 			got, err := f.search(cmd, r, filepath.Join(f.out, fmt.Sprintf("%s-%d", r.Name, i+1)))
 			code = graver(code, got)
-			if err != nil {
-				return errors.Join(unfinished(err), exitError(code))
+			if err == nil {
+				continue
 			}
+			if len(rows) == 1 || cmd.Context().Err() != nil {
+				return errors.Join(errors.Join(unable...), unfinished(err), exitError(code))
+			}
+			unable = append(unable, fmt.Errorf("%s could not run: %w", r.Name, err))
+			fmt.Fprintf(cmd.OutOrStdout(), "  could not run: %s\n", textOf(err))
+			break
 		}
 	}
-	return exitError(code)
+	return errors.Join(errors.Join(unable...), exitError(code))
 }
 
 func chosenRow(rows []known.Row, name string) ([]known.Row, error) {
@@ -118,13 +134,14 @@ func chosenRow(rows []known.Row, name string) ([]known.Row, error) {
 
 func (f *knownFlags) list(out io.Writer, rows []known.Row) error {
 	hunts, err := known.Recorded()
+	absent, absentErr := known.NotHad()
 	switch {
-	case err != nil:
-		return err
+	case err != nil || absentErr != nil:
+		return errors.Join(err, absentErr)
 	case f.json:
 		return printJSON(out, rows)
 	case f.page:
-		_, err := io.WriteString(out, known.Page(rows, hunts))
+		_, err := io.WriteString(out, known.Page(rows, hunts, absent))
 		return err
 	}
 	var b strings.Builder
@@ -189,7 +206,7 @@ func (f *knownFlags) hunt(cmd *cobra.Command, r known.Row, value string, bound i
 		} else if !r.Answered(result.Checks) {
 			h.Undecided++
 		}
-		h.Server = result.Database.Product + " " + result.Database.Version
+		h.Server = serverOf(result)
 		fmt.Fprintf(out, "  %s %s, run %d, %.0f s: %s\n", r.Differs, value, h.Runs, time.Since(began).Seconds(), answerLine(h.Found, result, by))
 	}
 	h.Seconds = time.Since(began).Round(100 * time.Millisecond).Seconds()
@@ -197,6 +214,14 @@ func (f *knownFlags) hunt(cmd *cobra.Command, r known.Row, value string, bound i
 		return h, nil
 	}
 	return h, known.Append(f.record, h)
+}
+
+func serverOf(r *report.Result) string {
+	text := r.Database.Product + " " + r.Database.Version
+	if manager := report.ValueOf(r.Database.Settings, store.SettingLedBy); manager != "" {
+		text += strings.TrimRight(", "+manager+" "+report.ValueOf(r.Database.Settings, store.SettingManagerVersion), " ")
+	}
+	return text
 }
 
 func answerLine(found bool, result *report.Result, by check.Result) string {

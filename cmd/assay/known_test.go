@@ -1,21 +1,28 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"assay/internal/expect"
+	"assay/runner/known"
 )
 
-// TestKnownBug: one that takes least time is found again, on the broken setting and not
-// on the mended one. make record finds all.
-func TestKnownBug(t *testing.T) {
+// TestKnownBugs: the three that take least time, and no network, are found again on the broken
+// setting and not on the mended one. make record finds all.
+func TestKnownBugs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e := assay(t, dir, "known", "redis-power-cut-writes-lost", "--record", "record.jsonl").want(t, exitValid)
-	if record := readFile(t, filepath.Join(dir, "record.jsonl")); !strings.Contains(e.stdout, ": found: ") || strings.Count(record, `"found":true`) != 1 || strings.Count(record, "\n") != 2 {
-		t.Errorf("%v\n%s", e, record)
+	for _, name := range []string{"redis-power-cut-writes-lost", "sqlite-delete-journal-power-cut", "mongodb-w1-power-cut"} {
+		e := assay(t, dir, "known", name, "--record", name+".jsonl").want(t, exitValid)
+		if record := readFile(t, filepath.Join(dir, name+".jsonl")); !strings.Contains(e.stdout, ": found: ") || strings.Count(record, `"found":true`) != 1 || strings.Count(record, "\n") != 2 {
+			t.Errorf("%v\n%s", e, record)
+		}
 	}
 }
 
@@ -48,6 +55,26 @@ bound: 2
 	writeFile(t, strings.Replace(text, "verdict: violated", "verdict: bad", 1), dir, "none.yaml")
 	e = assay(t, dir, "known", "none.yaml").want(t, exitUsage)
 	expect.Text(t, e, e.stderr, "none.yaml:11:36: finds.verdict: it is violated or allowed")
+}
+
+// TestKnownGoesOn: what cannot run is named at the end, and the others are searched for.
+func TestKnownGoesOn(t *testing.T) {
+	t.Parallel()
+	row := func(name string, words ...string) known.Row {
+		return known.Row{Name: name, Product: "SQLite", Differs: "version", Broken: "1", Bound: 1, Run: words, Finds: known.Finds{Check: "transfers", Verdict: "violated"}}
+	}
+	f := &knownFlags{repeat: 2, out: t.TempDir()}
+	cmd := &cobra.Command{}
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetContext(t.Context())
+	err := f.searchAll(cmd, []known.Row{row("lost", "bank", "--db", "postgres://u@127.0.0.1:1/none"), row("honest", "bank", "--ops", "50")})
+	if code := exitCode(err, io.Discard); code != exitCannotRun || !strings.Contains(err.Error(), "lost could not run: ") {
+		t.Errorf("the code is %d: %v", code, err)
+	}
+	if text := out.String(); strings.Count(text, "  could not run: ") != 1 || strings.Count(text, "not found: the verdict is valid") != 2 {
+		t.Error(text)
+	}
 }
 
 func TestKnownLists(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/check"
 )
@@ -27,16 +28,31 @@ finds:
 bound: 3
 `
 
+// TestRowsOfTheProgram: enough bugs of enough products were found, and each search is of a row and
+// recorded once.
 func TestRowsOfTheProgram(t *testing.T) {
 	rows, err := Rows()
-	if err != nil || len(rows) < 3 {
-		t.Fatalf("%d rows, %v", len(rows), err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	hunts, err := Recorded()
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got := CountFound(rows, hunts); got.Bugs < 15 || got.Products < 6 || got.Faults < 4 || got.Disks < 3 {
+		t.Errorf("found: %+v; want 15 bugs of 6 products, 4 under faults and 3 by power cuts or disks", got)
+	}
+	type search struct {
+		name, value string
+		date        time.Time
+	}
+	recorded := map[search]bool{}
 	for _, h := range hunts {
+		s := search{h.Name, h.Value, h.Date}
+		if recorded[s] {
+			t.Errorf("the search for %s in %s of %v is recorded twice", h.Name, h.Value, h.Date)
+		}
+		recorded[s] = true
 		if !slices.ContainsFunc(rows, func(r Row) bool { return r.Name == h.Name && (h.Value == r.Broken || h.Value == r.Mended) }) {
 			t.Errorf("a search for %s in %s is recorded, and there is no such row", h.Name, h.Value)
 		}
@@ -53,8 +69,17 @@ func TestThePageIsMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	absent, err := NotHad()
+	if err != nil || len(absent) == 0 {
+		t.Fatalf("%d bugs without a row, %v", len(absent), err)
+	}
+	for _, a := range absent {
+		if a.Product == "" || a.Bug == "" || a.Reason == "" {
+			t.Errorf("%+v lacks something", a)
+		}
+	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "record.md"))
-	if err != nil || string(text) != Page(rows, hunts) {
+	if err != nil || string(text) != Page(rows, hunts, absent) {
 		t.Errorf("docs/record.md is another one; make it by assay known --page > docs/record.md (%v)", err)
 	}
 }
@@ -68,6 +93,7 @@ func TestMistakesInAFile(t *testing.T) {
 		{"another verdict", "verdict: violated", "verdict: valid", "bug.yaml:13:12: finds.verdict: it is violated or allowed"},
 		{"no check", "  check: transfers\n", "", "bug.yaml:1:1: finds.check: it is missing"},
 		{"nothing differs", ",version={}", "", "bug.yaml:10:6: run: {} stands in it for what differs between the broken and the mended one"},
+		{"two mends", "bound: 3", "bound: 3\nmend: a patch", "bug.yaml:16:7: mend: it stands where mended does not"},
 		{"a file that nothing names", "bound: 3", "bound: 3\nfiles: {a.star: x}", "bug.yaml:10:6: run: the file a.star does not stand in it"},
 		{"no YAML", "finds:\n", "finds: [\n", "bug.yaml:15:1: ',' or ']' must be specified"},
 	} {
@@ -128,9 +154,10 @@ func TestMedianOfTwoSearches(t *testing.T) {
 	if got, want := Summarize(hunts, "a-bug", "1.0").Until(), "2.5 runs (1 to 4), 144 s (64 to 225), in 2 of 2 searches"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	two := []Row{{Name: "a-bug", Broken: "1.0", Run: []string{"bank", "--fault", "power-cut n1 at 1s"}}, {Name: "other", Broken: "1.0", Run: []string{"bank", "--fault", "kill n1 at 1s"}}}
-	if page := Page(two, append(hunts, Hunt{Name: "other", Value: "1.0", Found: true})); !strings.Contains(page, "2 were found under faults, 1 of these by power cuts") {
-		t.Error(page[:600])
+	two := []Row{{Name: "a-bug", Broken: "1.0", Mend: "rarer since 2.0", Finds: Finds{Verdict: "violated"}, Run: []string{"bank", "--fault", "power-cut n1 at 1s"}}, {Name: "other", Broken: "1.0", Run: []string{"bank", "--fault", "kill n1 at 1s"}}}
+	if page := Page(two, append(hunts, Hunt{Name: "other", Value: "1.0", Found: true}), []Absent{{Product: "B", Bug: "it forgets", Reason: "not tried"}}); !strings.Contains(page, "2 were found under faults, 1 of these by power cuts") ||
+		!strings.Contains(page, "| rarer since 2.0 |") || !strings.HasSuffix(page, "| B | it forgets | not tried |\n") {
+		t.Error(page)
 	}
 }
 

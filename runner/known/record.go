@@ -2,6 +2,7 @@ package known
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -130,24 +131,39 @@ func runs(n float64) string {
 	return strconv.FormatFloat(n, 'f', -1, 64) + " runs"
 }
 
-// Page is the record as a page of Markdown.
-func Page(rows []Row, hunts []Hunt) string {
-	var b strings.Builder
-	faults, disks, products := 0, 0, map[string]bool{}
-	tables := map[string][]string{}
+// Found counts the bugs that a search has found.
+type Found struct {
+	Bugs, Products int
+	// Faults were found under faults, Disks of these by power cuts or failing disks.
+	Faults, Disks int
+}
+
+// CountFound counts the rows that the searches found in the broken version or setting.
+func CountFound(rows []Row, hunts []Hunt) (f Found) {
+	products := map[string]bool{}
 	for _, r := range rows {
-		s := Summarize(hunts, r.Name, r.Broken)
-		tables[r.Finds.Verdict] = append(tables[r.Finds.Verdict], line(r, hunts))
-		if s.Found == 0 {
+		if Summarize(hunts, r.Name, r.Broken).Found == 0 {
 			continue
 		}
 		products[r.Product] = true
 		any, disk := r.Faults()
-		faults, disks = faults+count(any), disks+count(any && disk)
+		f.Bugs, f.Faults, f.Disks = f.Bugs+1, f.Faults+count(any), f.Disks+count(any && disk)
 	}
+	f.Products = len(products)
+	return f
+}
+
+// Page is the record as a page of Markdown.
+func Page(rows []Row, hunts []Hunt, absent []Absent) string {
+	var b strings.Builder
+	tables := map[string][]string{}
+	for _, r := range rows {
+		tables[r.Finds.Verdict] = append(tables[r.Finds.Verdict], line(r, hunts))
+	}
+	found := CountFound(rows, hunts)
 	fmt.Fprintf(&b, "# The record of bugs\n\nWritten by `assay known --page`. `assay known NAME` finds one again: it runs\nthe broken version or setting until assay convicts it, and the mended one as often.\n"+
 		"Figures are the median and the range of the searches that found it, on two busy processors.\n"+
-		"%d products have one that was found; %d were found under faults, %d of these by power cuts or failing disks.\n", len(products), faults, disks)
+		"%d products have one that was found; %d were found under faults, %d of these by power cuts or failing disks.\n", found.Products, found.Faults, found.Disks)
 	for _, part := range []struct {
 		verdict check.Verdict
 		head    string
@@ -167,6 +183,14 @@ func Page(rows []Row, hunts []Hunt) string {
 			fmt.Fprintf(&b, "\n```text\n%s\n```\n", strings.TrimSpace(history))
 		}
 	}
+	b.WriteString("\n## Bugs that could not be had or were not tried\n\n| Product | Bug | Why |\n|---|---|---|\n")
+	for _, a := range absent {
+		bug := a.Bug
+		if a.Told != "" {
+			bug = fmt.Sprintf("[%s](%s)", a.Bug, a.Told)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", a.Product, bug, a.Reason)
+	}
 	return b.String()
 }
 
@@ -178,7 +202,7 @@ func count(is bool) int {
 }
 
 func line(r Row, hunts []Hunt) string {
-	mended := "nothing known"
+	mended := cmp.Or(r.Mend, "nothing known")
 	if r.Mended != "" {
 		s := Summarize(hunts, r.Name, r.Mended)
 		mended = fmt.Sprintf("%s %s: %s", r.Differs, r.Mended, s.Until())

@@ -36,6 +36,8 @@ type Row struct {
 	Differs string `yaml:"differs" json:"differs"`
 	Broken  string `yaml:"broken" json:"broken"`
 	Mended  string `yaml:"mended" json:"mended,omitempty"`
+	// Mend says what is known of a mend where no value of Differs is one.
+	Mend string `yaml:"mend" json:"mend,omitempty"`
 	// Run are the arguments of assay run, Files the texts of files named there.
 	Run   []string          `yaml:"run" json:"run"`
 	Files map[string]string `yaml:"files" json:"-"`
@@ -86,7 +88,7 @@ func Parse(path string, text []byte) (Row, error) {
 	if key, problem := r.problem(); problem != "" {
 		return Row{}, yamlfile.Refuse(path, text, key, 0, problem)
 	}
-	r.Promised, r.Bug = words(r.Promised), words(r.Bug)
+	r.Promised, r.Bug, r.Mend = words(r.Promised), words(r.Bug), words(r.Mend)
 	return r, nil
 }
 
@@ -94,7 +96,7 @@ func words(text string) string { return strings.Join(strings.Fields(text), " ") 
 
 // problem names the first wrong key and what is wrong; empty if nothing is.
 func (r Row) problem() (key, problem string) {
-	optional := []string{"mended", "files", "page"}
+	optional := []string{"mended", "mend", "files", "page"}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Tag.Get("yaml")
@@ -111,6 +113,8 @@ func (r Row) problem() (key, problem string) {
 		return "finds.verdict", "it is " + strings.Join(found, " or ")
 	case r.Bound < 1 || r.Bound > mostRuns:
 		return "bound", fmt.Sprintf("it is from 1 to %d", mostRuns)
+	case r.Mended != "" && r.Mend != "":
+		return "mend", "it stands where mended does not"
 	case r.Mended != "" && !strings.Contains(line, "{}"):
 		return "run", "{} stands in it for what differs between the broken and the mended one"
 	}
