@@ -14,7 +14,8 @@ func (d *dialect) keys() string {
 }
 
 // attached is sqldb.Catalog.Attached. Partitions share a key; inheriting tables do not (manual 18,
-// "Inheritance", "Caveats"). A foreign key's own triggers are internal.
+// "Inheritance", "Caveats"). A foreign key's own triggers are internal. Which triggers and rules fire
+// follows session_replication_role, which a role can have.
 func (d *dialect) attached() string {
 	if !d.standbys {
 		return ""
@@ -23,12 +24,13 @@ func (d *dialect) attached() string {
 			SELECT c.oid, c.relkind, c.relname::text, c.relkind, 0 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 				WHERE n.nspname = $1 AND c.relname = $2
 			UNION ALL SELECT c.oid, c.relkind, c.relname::text, b.relkind, b.depth + 1 FROM below b
-				JOIN pg_catalog.pg_inherits i ON i.inhparent = b.id JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid)
+				JOIN pg_catalog.pg_inherits i ON i.inhparent = b.id JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid),
+		here (fires) AS (SELECT (CASE current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END)::"char")
 		SELECT text, alters FROM (
 			SELECT 'row-level security (' || coalesce((SELECT string_agg('policy ' || polname, ', ' ORDER BY polname) FROM pg_catalog.pg_policy WHERE polrelid = id),
 				'no policy') || ')' AS text, true AS alters FROM below WHERE depth = 0 AND row_security_active(id)
-			UNION SELECT 'trigger ' || tgname, true FROM below JOIN pg_catalog.pg_trigger ON tgrelid = id WHERE NOT tgisinternal AND tgenabled IN ('O', 'A')
-			UNION SELECT 'rule ' || rulename, true FROM below JOIN pg_catalog.pg_rewrite r ON r.ev_class = id WHERE rulename <> '_RETURN' AND ev_enabled IN ('O', 'A')
+			UNION SELECT 'trigger ' || tgname, true FROM below CROSS JOIN here JOIN pg_catalog.pg_trigger ON tgrelid = id WHERE NOT tgisinternal AND tgenabled IN ('A', fires)
+			UNION SELECT 'rule ' || rulename, true FROM below CROSS JOIN here JOIN pg_catalog.pg_rewrite r ON r.ev_class = id WHERE rulename <> '_RETURN' AND ev_enabled IN ('A', fires)
 			UNION SELECT 'child table ' || name, true FROM below WHERE depth > 0 AND above <> 'p'
 			UNION SELECT 'foreign partition ' || name, true FROM below WHERE depth > 0 AND above = 'p' AND relkind = 'f'
 			UNION SELECT 'constraint ' || conname || ' ' || left(pg_get_constraintdef(k.oid), 100), false FROM below JOIN pg_catalog.pg_constraint k ON k.conrelid = id
