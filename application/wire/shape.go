@@ -46,12 +46,28 @@ func (s *scanner) close(all []*Statement) []*Statement {
 	return all
 }
 
-// unnamed is a statement about a savepoint without its name, which frameworks choose by chance.
+// unnamed is a statement about a savepoint, a cursor or what was prepared without its name, which frameworks
+// choose by chance (PostgreSQL 18 manual, "DECLARE", "FETCH").
 func unnamed(shape string) string {
-	for _, words := range [...]string{"SAVEPOINT ", "RELEASE SAVEPOINT ", "ROLLBACK TO SAVEPOINT "} {
-		if len(shape) > len(words) && strings.EqualFold(shape[:len(words)], words) {
-			return words + "?"
+	for _, words := range [...]string{"SAVEPOINT ", "RELEASE SAVEPOINT ", "ROLLBACK TO SAVEPOINT ", "DECLARE ", "FETCH ", "MOVE ", "CLOSE ", "DEALLOCATE PREPARE ", "DEALLOCATE "} {
+		if len(shape) <= len(words) || !strings.EqualFold(shape[:len(words)], words) {
+			continue
 		}
+		rest, from, to := shape[len(words):], 0, len(shape)-len(words)
+		switch words {
+		case "DECLARE ":
+			if to = strings.IndexByte(rest, ' '); rest[0] == '"' {
+				to = quotedEnd(rest, '"', false)
+			}
+		case "FETCH ", "MOVE ": // whose last word it is
+			if from = strings.LastIndexByte(rest, ' ') + 1; strings.HasSuffix(rest, `"`) {
+				from = strings.LastIndex(rest, ` "`) + 1
+			}
+		}
+		if to < 0 || strings.EqualFold(rest[from:to], "ALL") {
+			return shape
+		}
+		return words + rest[:from] + "?" + rest[to:]
 	}
 	return shape
 }

@@ -25,6 +25,12 @@ func TestStatements(t *testing.T) {
 		{"START REPLICA; start slave; BEGIN NOT ATOMIC SELECT 1; BEGIN WORK; BEGIN NOT DEFERRABLE; START", []string{"START REPLICA", "start slave", "BEGIN NOT ATOMIC SELECT ?", "BEGIN WORK", "BEGIN NOT DEFERRABLE", "START"}, []string{"1"}, []Kind{Other, Other, Other, Begin, Begin, Other}},
 		{"abort", []string{"abort"}, nil, []Kind{Rollback}},
 		{"ALTER ROLE me PASSWORD 'hunter2'", []string{"ALTER ROLE me PASSWORD ?"}, []string{"'hunter2'"}, []Kind{Other}},
+		{`DECLARE "_django_curs_1_sync_2" NO SCROLL CURSOR FOR SELECT 1; declare c_1f_2 CURSOR FOR SELECT a; DECLARE "a b"" c" BINARY CURSOR FOR SELECT a; DECLARE c`,
+			[]string{"DECLARE ? NO SCROLL CURSOR FOR SELECT ?", "DECLARE ? CURSOR FOR SELECT a", "DECLARE ? BINARY CURSOR FOR SELECT a", "DECLARE c"}, []string{"1"}, []Kind{Other, Other, Other, Other}},
+		{`FETCH FORWARD 50 FROM "c 1"; FETCH ALL FROM c1; FETCH NEXT IN c; MOVE 7 c; FETCH c1`,
+			[]string{"FETCH FORWARD ? FROM ?", "FETCH ALL FROM ?", "FETCH NEXT IN ?", "MOVE ? ?", "FETCH ?"}, []string{"50", "7"}, []Kind{Other, Other, Other, Other, Other}},
+		{`CLOSE "c 1"; close all; DEALLOCATE _pg3_7; DEALLOCATE PREPARE s; DEALLOCATE ALL; DEALLOCATE PREPARE all`,
+			[]string{"CLOSE ?", "close all", "DEALLOCATE ?", "DEALLOCATE PREPARE ?", "DEALLOCATE ALL", "DEALLOCATE PREPARE all"}, nil, []Kind{Other, Other, Other, Other, Other, Other}},
 		{" ; ; ", nil, nil, nil}, {"'never ends", []string{"?"}, []string{"'never ends"}, []Kind{Other}},
 	} {
 		var shapes, values []string
