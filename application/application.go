@@ -95,7 +95,7 @@ func (e *ErrNever) Error() string {
 // trying is what goes on.
 type trying struct {
 	Plan
-	proxy *wire.Proxy
+	proxy *wire.Proxy // of the run that goes on, or went on last
 	base  *baseline
 	// broken are the rules that did not hold when it was last looked; nil if that is not known.
 	broken map[string]string
@@ -104,12 +104,7 @@ type trying struct {
 
 // Run carries out a plan. A Report that is cut short by ctx is returned with the error.
 func Run(ctx context.Context, p Plan) (r *Report, err error) {
-	proxy, err := p.listen()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, proxy.Close()) }()
-	t := &trying{Plan: p, proxy: proxy}
+	t := &trying{Plan: p}
 	r = &Report{Command: redactedWords(p.Command), Database: p.Database, Seed: p.Seed, Patience: p.Patience.Seconds(), Rules: p.RuleNames}
 	p.Progress("running the application untouched, to learn what it does")
 	first, err := t.once(ctx, nil)
@@ -260,12 +255,16 @@ func (t *trying) once(ctx context.Context, f *wire.Fault) (*run, error) {
 
 // around resets the database, runs the application, and looks at the rules. start is called
 // before the application starts, and healed once it has ended. An error is one that ends it all.
-func (t *trying) around(ctx context.Context, f *wire.Fault, start func(*run), healed func(context.Context, *run) error) (*run, error) {
+func (t *trying) around(ctx context.Context, f *wire.Fault, start func(*run), healed func(context.Context, *run) error) (r *run, err error) {
+	// A process that the application leaves behind reaches no later run.
+	if t.proxy, err = t.listen(); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, t.proxy.Close()) }()
 	if err := t.reset(ctx); err != nil {
 		return nil, err
 	}
-	r := &run{before: t.broken}
-	var err error
+	r = &run{before: t.broken}
 	if t.Rules != nil && (t.Reset != "" || t.broken == nil) {
 		if r.before, err = t.brokenRules(ctx); err != nil {
 			return nil, err
@@ -282,7 +281,7 @@ func (t *trying) around(ctx context.Context, f *wire.Fault, start func(*run), he
 	}
 	settling, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	r.problem = errors.Join(r.problem, t.proxy.Quiet(settling), r.recorder.Problem())
+	r.problem = errors.Join(r.problem, t.proxy.Leave(settling), r.recorder.Problem())
 	r.all, r.left = r.recorder.Transactions()
 	r.all = slices.Clone(r.all)
 	if t.Rules != nil && ctx.Err() == nil {

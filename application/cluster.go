@@ -69,9 +69,10 @@ func (s *strike) Healed(i fault.Injection) {
 
 // run implements attempt.
 func (s *strike) run(ctx context.Context, t *trying) (*run, error) {
-	t.proxy.Tolerate(true)
-	defer t.proxy.Tolerate(false)
-	return t.around(ctx, nil, func(r *run) { s.start(ctx, t, r.recorder) }, s.healed)
+	return t.around(ctx, nil, func(r *run) {
+		t.proxy.Tolerate(true)
+		s.start(ctx, t, r.recorder)
+	}, s.healed)
 }
 
 // start begins to wait for the fault's time.

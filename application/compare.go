@@ -81,12 +81,7 @@ func Compare(ctx context.Context, a, b Plan) (*Comparison, error) {
 
 // untouched runs the application once, and keeps the answers that it gets.
 func (p Plan) untouched(ctx context.Context, number int) (r *run, err error) {
-	proxy, err := p.listen()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, proxy.Close()) }()
-	t := &trying{Plan: p, proxy: proxy, number: number}
+	t := &trying{Plan: p, number: number}
 	if r, err = t.around(ctx, nil, func(r *run) { r.recorder.KeepAnswers() }, func(context.Context, *run) error { return nil }); err != nil {
 		return nil, err
 	}

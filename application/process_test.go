@@ -1,6 +1,8 @@
 package application
 
 import (
+	"context"
+	"net"
 	"testing"
 	"time"
 
@@ -11,10 +13,7 @@ import (
 
 // TestPatience counts no silence that assay itself makes: while it holds an answer back.
 func TestPatience(t *testing.T) {
-	proxy, err := wire.Listen("127.0.0.1:0", silent{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, proxy.Close)
-	x := &trying{proxy: proxy, Plan: Plan{Product: silent{}, Folder: t.TempDir(), Patience: 50 * time.Millisecond}}
+	x := &trying{Plan: Plan{Product: silent{}, Folder: t.TempDir(), Patience: 50 * time.Millisecond}}
 	for event, hangs := range map[string]bool{"late-10m@abcd0123:1": false, "answer-lost@abcd0123:1": true} {
 		f, err := wire.ParseFault(event)
 		expect.NoError(t, err)
@@ -31,10 +30,7 @@ func TestPatience(t *testing.T) {
 
 // TestASilenceWithinTheTime is kept of an application that waits until its time is over.
 func TestASilenceWithinTheTime(t *testing.T) {
-	proxy, err := wire.Listen("127.0.0.1:0", silent{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, proxy.Close)
-	x := &trying{proxy: proxy, Plan: Plan{Product: silent{}, Folder: t.TempDir(), Command: []string{"sleep", "600"}, Patience: time.Hour, TimeLimit: 10 * time.Millisecond}}
+	x := &trying{Plan: Plan{Product: silent{}, Folder: t.TempDir(), Command: []string{"sleep", "600"}, Patience: time.Hour, TimeLimit: 10 * time.Millisecond}}
 	r, err := x.once(t.Context(), nil)
 	expect.NoError(t, err)
 	if !r.hung || r.silent != 0 || r.quiet <= 0 {
@@ -61,4 +57,19 @@ func TestPatienceWithAFault(t *testing.T) {
 	if !silence() {
 		t.Error("no silence counts after the fault")
 	}
+}
+
+// TestAProcessThatIsLeftBehind by a run reaches no later one.
+func TestAProcessThatIsLeftBehind(t *testing.T) {
+	x := &trying{Plan: Plan{Product: silent{}, Folder: t.TempDir(), Command: []string{"true"}, Patience: time.Minute}}
+	_, err := x.once(t.Context(), nil)
+	expect.NoError(t, err)
+	listened := x.proxy.Address()
+	_, err = x.around(t.Context(), nil, func(*run) {
+		if conn, err := net.Dial("tcp", listened); err == nil {
+			t.Errorf("%s takes a connection in the next run", listened)
+			expect.NoError(t, conn.Close())
+		}
+	}, func(context.Context, *run) error { return nil })
+	expect.NoError(t, err)
 }

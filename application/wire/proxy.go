@@ -141,10 +141,21 @@ func (p *Proxy) Quiet(ctx context.Context) error {
 	}
 }
 
+// Leave takes no more connections, and is Quiet.
+func (p *Proxy) Leave(ctx context.Context) error {
+	if err := p.listener.Close(); err != nil {
+		return err
+	}
+	return p.Quiet(ctx)
+}
+
 // Close ends the proxy and all of its connections.
 func (p *Proxy) Close() error {
 	p.stop()
 	err := p.listener.Close()
+	if errors.Is(err, net.ErrClosed) { // by Leave
+		err = nil
+	}
 	p.cut(every)
 	p.running.Wait()
 	p.Recorder().leave()
