@@ -151,3 +151,26 @@ func TestReplacedWhole(t *testing.T) {
 		}
 	}
 }
+
+// waitingProtocol has a server that is dialed until it is given up.
+type waitingProtocol struct {
+	sizedProtocol
+	dialed chan struct{}
+}
+
+func (p waitingProtocol) Dial(ctx context.Context) (net.Conn, error) {
+	close(p.dialed)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestClosedWhileItDials is no failure of assay's.
+func TestClosedWhileItDials(t *testing.T) {
+	protocol := waitingProtocol{dialed: make(chan struct{})}
+	p, err := Listen("127.0.0.1:0", protocol)
+	expect.NoError(t, err)
+	app, err := net.Dial("tcp", p.Address())
+	expect.NoError(t, err)
+	<-protocol.dialed
+	expect.NoError(t, p.Close(), app.Close(), p.Recorder().Problem())
+}

@@ -200,7 +200,9 @@ func (l *link) replace(ctx context.Context, r *Request) bool {
 	eventloop.Leave(ctx)
 	b, err := r.Replaced(ctx)
 	if err != nil {
-		l.recorder.Fail(fmt.Errorf("the server: %w", err))
+		if !l.proxy.tolerates(err) {
+			l.recorder.Fail(fmt.Errorf("the server: %w", err))
+		}
 		return false
 	}
 	return l.pass(ctx, b)

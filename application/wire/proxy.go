@@ -80,12 +80,13 @@ func (p *Proxy) Tolerate(away bool) {
 	p.away = away
 }
 
-// tolerates reports whether an error says that the server is away, which it may be.
+// tolerates reports whether an error is nobody's failure: the server is away, which it may be, or the
+// proxy ends.
 func (p *Proxy) tolerates(err error) bool {
 	_, is := errors.AsType[*AwayError](err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return is && p.away
+	return is && p.away || p.ctx.Err() != nil
 }
 
 // Arm sets what is done next, in the recording that goes on; nil for nothing. What a failover has left ends.
@@ -232,9 +233,7 @@ func (p *Proxy) serve(conn net.Conn) {
 	server, err := p.protocol.Dial(ctx)
 	cancel()
 	if err != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if !p.away {
+		if !p.tolerates(&AwayError{err}) {
 			l.recorder.Fail(fmt.Errorf("the server: %w", err))
 		}
 		return
