@@ -300,9 +300,12 @@ func (t *talk) ended(b []byte, r *wire.Request) bool {
 			}
 		}
 	}
-	r.Answered()
+	more := status&statusMore != 0
+	if !more || !r.Last() && !(t.reading.part == rows && calls(r.Answering())) {
+		r.Answered()
+	}
 	t.reading.part = start
-	return status&statusMore == 0
+	return !more
 }
 
 // Errors of COMMIT that prove that nothing was committed (see driver/mysql, errorTable), and one that

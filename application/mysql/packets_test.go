@@ -134,6 +134,40 @@ func TestWritesBehindWith(t *testing.T) {
 	}
 }
 
+// TestCalls give results before their own, and an error behind them is theirs. What comes behind a CALL in its
+// text has its own.
+func TestCalls(t *testing.T) {
+	end := []byte{eofPacket, 0, 0, statusMore | statusWithin, 0}
+	result := slices.Concat(packet(1, []byte{1}), packet(2, []byte("\x03def")), packet(3, end), packet(4, []byte("\x017")), packet(5, end))
+	ok := func(rows, status byte) []byte { return packet(6, []byte{0, rows, 0, status, 0, 0, 0}) }
+	deadlock := packet(6, append([]byte{errorPacket, 0xbd, 4}, "#40001deadlock"...))
+	for text, c := range map[string]struct {
+		answer []byte
+		want   string
+	}{
+		"CALL p()":                         {slices.Concat(result, deadlock), "1213 #40001deadlock"},
+		"call p(); COMMIT":                 {slices.Concat(result, deadlock), "1213 #40001deadlock|"},
+		"CALL p(); INSERT INTO t SELECT 1": {slices.Concat(result, result, ok(0, statusMore|statusWithin), ok(3, statusWithin)), "0|3"},
+		"SELECT 1; INSERT INTO t SELECT 1": {slices.Concat(result, ok(3, statusWithin)), "0|3"},
+		"EXECUTE IMMEDIATE 'CALL p()'":     {slices.Concat(result, result, deadlock), "1213 #40001deadlock"},
+	} {
+		to := within(0)
+		all, _ := asks(t, to, query(text))
+		if !answers(t, to, all[0], c.answer) {
+			t.Errorf("%s: the answer goes on", text)
+		}
+		var got []string
+		for _, s := range all[0].Statements {
+			if got = append(got, s.Tag); s.Error != "" {
+				got[len(got)-1] = s.Error
+			}
+		}
+		if got := strings.Join(got, "|"); got != c.want {
+			t.Errorf("%s: %s, want %s", text, got, c.want)
+		}
+	}
+}
+
 // TestLongRequest is of several packets, whose last one may be empty.
 func TestLongRequest(t *testing.T) {
 	long := append(query(""), bytes.Repeat([]byte("x"), maxPacket-1)...)

@@ -297,6 +297,12 @@ func writesWith(shape string) bool {
 	return len(words) > 0 && words[0] == "WITH" && (slices.Contains(words, "UPDATE") || slices.Contains(words, "DELETE")) && !slices.Contains(words, "INTO")
 }
 
+// calls reports whether a statement is a CALL, which may give results before its own (MySQL 8.4 manual,
+// "CALL Statement").
+func calls(s *wire.Statement) bool {
+	return s != nil && strings.EqualFold(s.Shape[:min(len(s.Shape), 5)], "CALL ")
+}
+
 // writes reports whether a statement changes rows.
 func writes(shape string) bool {
 	word, _, _ := strings.Cut(strings.TrimLeft(shape, "("), " ")
