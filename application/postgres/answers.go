@@ -130,6 +130,7 @@ func (a *answers) take(kind byte, m fields, r *wire.Request) {
 					m.text()
 				}
 			}
+			s.Doubtful = s.Doubtful || code == "40003" || strings.HasPrefix(code, "08") // see driver/postgres, errorTable
 			s.Error = wire.Shortened(code + " " + text)
 		}
 		a.answered(r, true)

@@ -135,6 +135,17 @@ func TestAbandonedReplication(t *testing.T) {
 	}
 }
 
+// TestDoubtfulErrors are those by which a pooler says that it does not know.
+func TestDoubtfulErrors(t *testing.T) {
+	for code, doubtful := range map[string]bool{"40003": true, "08006": true, "40001": false, "23505": false} {
+		r := &wire.Request{Statements: wire.Statements("COMMIT")}
+		new(answers).next(encoded(t, &pgproto3.ErrorResponse{Severity: "ERROR", Code: code, Message: "so"}), r)
+		if s := r.Statements[0]; s.Doubtful != doubtful || s.Error != code+" so" {
+			t.Errorf("%s: %+v", code, s)
+		}
+	}
+}
+
 // TestSameBytes has pgbench and psql work through assay: what leaves the client reaches the server,
 // and back, byte for byte.
 func TestSameBytes(t *testing.T) {
