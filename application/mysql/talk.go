@@ -101,6 +101,9 @@ const (
 
 func (t *talk) State() wire.State { return wire.State(t.state.Load()) }
 
+// Owes implements wire.Owing.
+func (t *talk) Owes() bool { return t.infile.Load() }
+
 // Ask implements wire.Talk.
 func (t *talk) Ask(text string, _ *wire.Request) *wire.Request {
 	content := []byte{comQuery}

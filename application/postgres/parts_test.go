@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,6 +173,34 @@ func TestCopyOfTwoSyncs(t *testing.T) {
 	e.answered(complete("UPDATE 4"), ready('I'))
 	expect.Text(t, "the transactions", strings.Join(e.recorded(), "\n"),
 		"committed; COPY: COPY 1\ncommitted; DELETE: DELETE 3\nrefused; COPY: 42P01 no table\ncommitted; COPY: COPY 2\ncommitted; UPDATE: UPDATE 4")
+}
+
+// TestDataAreOwed from the server's asking for them to their end, or to an error.
+func TestDataAreOwed(t *testing.T) {
+	asks, refused := encoded(t, &pgproto3.CopyInResponse{}), slices.Concat(encoded(t, &pgproto3.ErrorResponse{Code: "23505", Message: "so"}), encoded(t, ready('I')))
+	streams := encoded(t, &pgproto3.CopyBothResponse{})
+	data, ends := encoded(t, &pgproto3.CopyData{Data: []byte("1\n")}), encoded(t, &pgproto3.CopyDone{})
+	for name, c := range map[string]struct {
+		answered, sent, last []byte
+		owed                 bool
+	}{
+		"asked": {answered: asks, owed: true}, "a part": {answered: asks, sent: data, owed: true}, "the log": {answered: streams, sent: data, owed: true},
+		"all": {answered: asks, sent: slices.Concat(data, ends)}, "refused": {answered: asks, sent: data, last: refused}, "not asked": {answered: refused},
+	} {
+		to := &owing{talk: &talk{}}
+		next := func(b []byte) {
+			for len(b) > 0 {
+				n, _ := to.Request(b, false)
+				b = b[n:]
+			}
+		}
+		next(encoded(t, &pgproto3.Query{String: "COPY t FROM STDIN"}))
+		to.Answer(c.answered, &wire.Request{})
+		next(c.sent)
+		if to.Answer(c.last, &wire.Request{}); to.Owes() != c.owed {
+			t.Errorf("%s: %v", name, to.Owes())
+		}
+	}
 }
 
 // TestCancelWhileAway: a request to cancel that finds no server is a failure of the recording only where

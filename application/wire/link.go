@@ -82,8 +82,12 @@ func (l *link) run(first []byte) {
 }
 
 // waits reports whether the server is to answer something that decides an outcome. Of a pipeline whose
-// end does not come it commits nothing but by a COMMIT within, and keeps its locks meanwhile. l.mu is held.
+// end does not come it commits nothing but by a COMMIT within, and of data whose end does not come nothing.
+// It keeps its locks meanwhile. l.mu is held.
 func (l *link) waits() bool {
+	if owing, is := l.talk.(Owing); is && owing.Owes() {
+		return false
+	}
 	return slices.ContainsFunc(l.queue, func(r *Request) bool { return !r.Quiet && (!r.Open || r.commits()) })
 }
 
@@ -254,9 +258,7 @@ func (l *link) fromServer(ctx context.Context) {
 				l.recorder.touch()
 			}
 			at += size
-			if r != nil && r.Asks {
-				r.fed = true
-			}
+			over := r != nil && r.Asks && l.feeds(r)
 			if altered {
 				l.tell(ctx, buffer[from:at-size])
 				l.answerFaulty(ctx, r, buffer[at-size:at], done)
@@ -265,7 +267,7 @@ func (l *link) fromServer(ctx context.Context) {
 			if r != nil {
 				r.Asks = false
 			}
-			if done && r != nil && l.finish(r) {
+			if over || done && r != nil && l.finish(r) {
 				l.tell(ctx, buffer[from:at])
 				return
 			}
@@ -339,6 +341,15 @@ func (l *link) dequeue(r *Request) {
 		answered = 2
 	}
 	l.queue = slices.Delete(l.queue, 0, answered) // it keeps its memory
+}
+
+// feeds enters that the server takes data for r now, and reports whether nobody waits for what comes of that:
+// the application has gone before it could send them.
+func (l *link) feeds(r *Request) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.fed = true
+	return l.dead && !l.waits()
 }
 
 // watches reports whether a library waits there for the server to change.

@@ -108,6 +108,28 @@ func TestAPipelineWithoutAnEnd(t *testing.T) {
 	}
 }
 
+// owingTalk is one whose application owes data.
+type owingTalk struct{ Talk }
+
+func (owingTalk) Owes() bool { return true }
+
+// TestDataWithoutAnEnd decide nothing, and the server keeps its locks meanwhile, whether it asks for them
+// before or after the application has gone.
+func TestDataWithoutAnEnd(t *testing.T) {
+	l := &link{recorder: NewRecorder(), talk: standingTalk{}}
+	copies := &Request{Statements: []*Statement{{Shape: "COPY t FROM STDIN"}}}
+	l.requested(copies)
+	if l.feeds(copies) || !l.waits() {
+		t.Error("data that are there are not waited for")
+	}
+	if l.talk = (owingTalk{}); l.waits() || l.feeds(copies) {
+		t.Error("data that an application may still send are waited for, or not taken")
+	}
+	if l.dead = true; !l.feeds(copies) {
+		t.Error("data of an application that has gone are waited for")
+	}
+}
+
 // TestPlacesInParts are within a transaction only if one is open or something before them is not answered.
 func TestPlacesInParts(t *testing.T) {
 	l := &link{recorder: NewRecorder()}

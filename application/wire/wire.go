@@ -69,6 +69,9 @@ type Talk interface {
 // them. They do not change afterwards.
 type Login interface{ Settings() map[string]string }
 
+// Owing is a Talk whose server may be waiting for data of the application's, as of COPY, before it answers.
+type Owing interface{ Owes() bool }
+
 // LoginError means that a server's connection cannot be made as its address asks, which is known only
 // when the application logs in.
 type LoginError struct{ Err error }
