@@ -1,7 +1,7 @@
 package report
 
 // Answer says whether a threshold, a gate or an objective was kept. All forms of the report take
-// mark, word and color from it.
+// mark and word from it.
 type Answer uint8
 
 const (
@@ -30,8 +30,6 @@ func (a Answer) String() string { return [...]string{"not answered", "kept", "MI
 
 // Class is the style of its box in pages.
 func (a Answer) Class() string { return [...]string{"unsure", "valid", "violated"}[a] }
-
-func (a Answer) color() string { return [...]string{yellow, green, red}[a] }
 
 // Verdict is the answer as a line of a document.
 func (a Answer) Verdict(text string) DocumentVerdict {

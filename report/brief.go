@@ -18,7 +18,7 @@ const briefText = 150
 func Brief(w io.Writer, r *Result, o TextOptions) error {
 	r = clean(r)
 	t := newTextWriter(o)
-	t.line(bold, headline(r))
+	t.line(headline(r))
 	t.gap()
 	t.verdict(r)
 	if len(r.Rounds) > 0 {
@@ -44,7 +44,7 @@ func Brief(w io.Writer, r *Result, o TextOptions) error {
 		t.field("cost", costLine(r))
 	}
 	t.thresholds(r)
-	t.painted(measurementColor(&r.Measurement), "measurement", measuredLine(r))
+	t.field("measurement", measuredLine(r))
 	if o.Report != "" {
 		t.field("report", o.Report+"  (--verbose prints all)")
 	}
@@ -55,16 +55,16 @@ func Brief(w io.Writer, r *Result, o TextOptions) error {
 func Judged(w io.Writer, r *Result, o TextOptions) error {
 	r = clean(r)
 	t := newTextWriter(o)
-	t.line(bold, headline(r))
+	t.line(headline(r))
 	t.gap()
 	t.checks(r)
 	t.gap()
-	t.painted(verdictColor(r.Verdict), "verdict", verdictLine(r))
+	t.field("verdict", verdictLine(r))
 	if r.Promise != nil && r.Promise.Advice != "" {
 		t.field("advice", r.Promise.Advice)
 	}
 	t.thresholds(r)
-	t.painted(measurementColor(&r.Measurement), "measurement", measuredLine(r))
+	t.field("measurement", measuredLine(r))
 	if o.Report != "" {
 		t.field("report", o.Report)
 	}
@@ -88,7 +88,7 @@ func headline(r *Result) string {
 
 // verdict shows each check that is not valid with its first finding, and names the valid ones.
 func (t *textWriter) verdict(r *Result) {
-	t.painted(verdictColor(r.Verdict), "verdict", verdictLine(r))
+	t.field("verdict", verdictLine(r))
 	if r.Promise != nil && r.Promise.Advice != "" && r.Verdict != check.Valid {
 		t.field("advice", r.Promise.Advice)
 	}
@@ -99,7 +99,7 @@ func (t *textWriter) verdict(r *Result) {
 			valid = append(valid, c.Name)
 			continue
 		}
-		t.painted(verdictColor(c.Verdict), checkMark(c.Verdict)+" "+c.Name, cut(answer(c), briefText))
+		t.field(checkMark(c.Verdict)+" "+c.Name, cut(answer(c), briefText))
 		if len(c.Evidence) == 0 || shown == shownKinds {
 			continue
 		}
@@ -172,7 +172,7 @@ func (t *textWriter) outages(r *Result) {
 func (t *textWriter) thresholds(r *Result) {
 	for i, h := range r.Thresholds {
 		a := r.answerOf(&h)
-		t.painted(a.color(), when(i == 0, "thresholds"), a.Mark()+" "+measuredValue(&h)+"   "+h.Text+"   "+a.String())
+		t.field(when(i == 0, "thresholds"), a.Mark()+" "+measuredValue(&h)+"   "+h.Text+"   "+a.String())
 	}
 }
 

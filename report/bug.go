@@ -156,7 +156,7 @@ func (b Bug) history() []Table {
 	}
 	if x.Why != "" {
 		t.gap()
-		t.block(noColor, "", "", "That cannot be: "+x.Why)
+		t.block("", "", "That cannot be: "+x.Why)
 	}
 	return []Table{{Title: "What the sessions did", Drawn: t.b.String()}}
 }

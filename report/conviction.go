@@ -166,7 +166,7 @@ func (t *textWriter) conviction(r *Result) {
 	}
 	for _, table := range Statements(r.Checks) {
 		t.gap()
-		t.line(bold, table.Title)
+		t.line(table.Title)
 		t.table(table)
 	}
 	t.believed(r.Conviction)
@@ -174,9 +174,9 @@ func (t *textWriter) conviction(r *Result) {
 
 func (t *textWriter) believed(c *Conviction) {
 	t.gap()
-	t.line(bold, "why this is believed")
+	t.line("why this is believed")
 	for _, line := range c.lines() {
-		t.block(noColor, "- ", "", line)
+		t.block("- ", "", line)
 	}
 }
 

@@ -91,30 +91,20 @@ func (v DocumentVerdict) Class() string {
 	return "violated"
 }
 
-func (v DocumentVerdict) color() string {
-	switch {
-	case v.Unsure:
-		return yellow
-	case v.Good:
-		return green
-	}
-	return red
-}
-
 // Text writes the document for the terminal, without its charts.
 func (d Document) Text(w io.Writer, o TextOptions) error {
 	t := newTextWriter(o)
-	t.line(bold, d.Title)
+	t.line(d.Title)
 	if len(d.Answers) > 0 {
 		t.gap()
 	}
 	for _, answer := range d.Answers {
-		t.line(noColor, answer)
+		t.line(answer)
 	}
 	for _, table := range d.Tables {
 		if table.Title != "" {
 			t.gap()
-			t.line(noColor, table.Title)
+			t.line(table.Title)
 		}
 		t.table(table)
 	}
@@ -122,13 +112,13 @@ func (d Document) Text(w io.Writer, o TextOptions) error {
 		t.gap()
 	}
 	for _, note := range d.Notes {
-		t.block(noColor, "- ", "", note)
+		t.block("- ", "", note)
 	}
 	if len(d.Verdicts) > 0 {
 		t.gap()
 	}
 	for _, v := range d.Verdicts {
-		t.line(v.color(), v.Mark()+" "+v.Text)
+		t.line(v.Mark() + " " + v.Text)
 	}
 	if o.Report != "" {
 		t.field("report", o.Report)

@@ -24,10 +24,10 @@ func (t *textWriter) checks(r *Result) {
 	}
 	width = max(labelWidth, min(width, 20)+4)
 	for _, c := range r.Checks {
-		t.block(verdictColor(c.Verdict), "", pad(checkMark(c.Verdict)+" "+plain(c.Name), width), answer(c))
+		t.block("", pad(checkMark(c.Verdict)+" "+plain(c.Name), width), answer(c))
 	}
 	for _, n := range r.NotApplicable {
-		t.block("", "", pad(notApplicableMark+" "+plain(n.Name), width), "not applicable: "+n.Reason)
+		t.block("", pad(notApplicableMark+" "+plain(n.Name), width), "not applicable: "+n.Reason)
 	}
 	left := shownKinds
 	for _, c := range r.Checks {
@@ -60,7 +60,7 @@ func answer(c check.Result) string {
 // the number of kinds written.
 func (t *textWriter) evidence(c check.Result, kinds int) int {
 	const indent = "  "
-	t.line(bold, "evidence of "+c.Name)
+	t.line("evidence of " + c.Name)
 	shown := map[string]bool{}
 	var cycles []*check.Cycle
 	for _, e := range c.Evidence {
@@ -68,17 +68,17 @@ func (t *textWriter) evidence(c check.Result, kinds int) int {
 			continue
 		}
 		shown[e.Kind] = true
-		t.block(noColor, indent, e.Kind+": ", evidenceText(e))
+		t.block(indent, e.Kind+": ", evidenceText(e))
 		if cycle := cycleOf(e); cycle != nil {
 			t.cycle(cycle, indent+"  ")
 			cycles = append(cycles, cycle)
 		}
 	}
 	for _, d := range legend(cycles...) {
-		t.block(noColor, indent, "("+d.Kind+") ", d.Meaning)
+		t.block(indent, "("+d.Kind+") ", d.Meaning)
 	}
 	if more := c.Found - int64(len(shown)); more > 0 {
-		t.block(noColor, indent, "", when(len(shown) > 0, "and ")+check.Count(more)+when(len(shown) > 0, " more")+t.rest(c, len(shown)))
+		t.block(indent, "", when(len(shown) > 0, "and ")+check.Count(more)+when(len(shown) > 0, " more")+t.rest(c, len(shown)))
 	}
 	return len(shown)
 }

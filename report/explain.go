@@ -51,9 +51,9 @@ func (t *textWriter) explanation(c check.Result) {
 			continue
 		}
 		shown[e.Kind] = true
-		t.line(bold, fmt.Sprintf("%s: %s", c.Name, e.Kind))
+		t.line(fmt.Sprintf("%s: %s", c.Name, e.Kind))
 		if e.Smallest == nil {
-			t.line(noColor, e.Text)
+			t.line(e.Text)
 			if cycle := cycleOf(e); cycle != nil {
 				t.cycle(cycle, "  ")
 			}
@@ -61,11 +61,11 @@ func (t *textWriter) explanation(c check.Result) {
 			continue
 		}
 		t.excerpt(e.Smallest)
-		t.block(noColor, "  ", "", "That cannot be: "+e.Smallest.Why)
+		t.block("  ", "", "That cannot be: "+e.Smallest.Why)
 		t.gap()
 	}
 	if more := c.Found - int64(len(shown)); more > 0 {
-		t.line(noColor, "And "+check.Count(more)+" more of these kinds"+t.rest(c, len(shown))+".")
+		t.line("And " + check.Count(more) + " more of these kinds" + t.rest(c, len(shown)) + ".")
 		t.gap()
 	}
 }
@@ -78,7 +78,7 @@ func (t *textWriter) excerpt(x *check.Excerpt) {
 	if x.Shortened {
 		size += ". Lists were longer: what others wrote is left out of them"
 	}
-	t.line(noColor, size+".")
+	t.line(size + ".")
 	t.gap()
 	if Noted(x) {
 		t.table(statementsOf(check.Evidence{Smallest: x}))
@@ -92,6 +92,6 @@ func (t *textWriter) excerpt(x *check.Excerpt) {
 		t.gap()
 	}
 	for _, line := range story(x) {
-		t.block(noColor, "  ", "", line)
+		t.block("  ", "", line)
 	}
 }

@@ -62,10 +62,10 @@ func (h *History) Text(w io.Writer, o TextOptions) error {
 	t := newTextWriter(o)
 	t.complete = "--json"
 	if h.Kind == "" {
-		t.line(bold, h.Path+": a history without operations")
+		t.line(h.Path + ": a history without operations")
 	} else {
-		t.line(bold, fmt.Sprintf("%s: a history of kind %s, written as %s", h.Path, h.Kind, h.Format))
-		t.line(noColor, h.Detail)
+		t.line(fmt.Sprintf("%s: a history of kind %s, written as %s", h.Path, h.Kind, h.Format))
+		t.line(h.Detail)
 	}
 	evidence := check.Result{Name: h.Kind, Evidence: h.Evidence, Found: int64(len(h.Evidence))}
 	switch {
@@ -87,7 +87,7 @@ func (h *History) Text(w io.Writer, o TextOptions) error {
 			t.field(list.label, strings.Join(list.names, ", "))
 		}
 	}
-	t.painted(verdictColor(h.Verdict), "verdict", h.verdict(strings.ToUpper(h.Verdict.String())))
+	t.field("verdict", h.verdict(strings.ToUpper(h.Verdict.String())))
 	return t.writeTo(w)
 }
 

@@ -9,15 +9,12 @@ import (
 
 	"assay/check"
 	"assay/internal/quantity"
-	"assay/measure"
 )
 
 // TextOptions describes how the terminal summary is written.
 type TextOptions struct {
 	// Width is in columns; 0 means 80, and less than 72 means 72.
 	Width int
-	// Color marks verdicts with ANSI colors. Words say the same.
-	Color bool
 	// Report is where the full report is, for the last line; empty omits it.
 	Report string
 	// Explain tells the evidence in the order of time, with a picture.
@@ -29,7 +26,7 @@ type TextOptions struct {
 func Text(w io.Writer, r *Result, o TextOptions) error {
 	r = clean(r)
 	t := newTextWriter(o)
-	t.line(bold, subject(r))
+	t.line(subject(r))
 	t.setup(r)
 	if len(r.Rounds) > 0 {
 		t.rounds(r)
@@ -44,15 +41,15 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	t.remarks(r)
 	t.judgements(r)
 	t.gap()
-	t.painted(verdictColor(r.Verdict), "verdict", verdictLine(r))
+	t.field("verdict", verdictLine(r))
 	if r.Promise != nil && r.Promise.Advice != "" {
 		t.field("advice", r.Promise.Advice)
 	}
 	if r.Measurement.Invalid() {
-		t.painted(yellow, "measurement", reasonsLine(r))
+		t.field("measurement", reasonsLine(r))
 	}
 	if a := answerOfAll(r); a != Kept && len(r.Thresholds) > 0 {
-		t.painted(a.color(), "thresholds", thresholdsLine(r))
+		t.field("thresholds", thresholdsLine(r))
 	}
 	if o.Report != "" {
 		t.field("report", o.Report)
@@ -106,7 +103,7 @@ func (t *textWriter) measured(r *Result) {
 	if r.Measurement.Invalid() {
 		lines[0] += " (INVALID, see below)"
 	}
-	t.painted(bold, "throughput", lines[0])
+	t.field("throughput", lines[0])
 	for _, line := range lines[1:] {
 		t.field("", line)
 	}
@@ -122,7 +119,7 @@ func (t *textWriter) rounds(r *Result) {
 	if r.Measurement.Invalid() {
 		took += " (INVALID, see below)"
 	}
-	t.painted(bold, "measured", took)
+	t.field("measured", took)
 	t.table(narrowRounds(r))
 	for i := range r.Rounds {
 		if line := factsLine(&r.Rounds[i]); line != "" {
@@ -195,7 +192,7 @@ func (t *textWriter) faults(r *Result) {
 }
 
 func (t *textWriter) judgements(r *Result) {
-	t.painted(measurementColor(&r.Measurement), "measurement", measurementLine(r))
+	t.field("measurement", measurementLine(r))
 	for _, reason := range r.Measurement.Reasons {
 		t.item("- ", reason)
 	}
@@ -238,33 +235,6 @@ func measuredFigure(h *Threshold) string {
 		return short(h.Measured) + h.Unit
 	}
 	return short(h.Measured) + nbsp + h.Unit
-}
-
-const (
-	noColor = ""
-	bold    = "\x1b[1m"
-	red     = "\x1b[1;31m"
-	green   = "\x1b[1;32m"
-	yellow  = "\x1b[1;33m"
-	reset   = "\x1b[0m"
-)
-
-func verdictColor(v check.Verdict) string {
-	switch v {
-	case check.Valid:
-		return green
-	case check.Violated:
-		return red
-	}
-	return yellow
-}
-
-// measurementColor is never the verdict's red: doubtful figures break no promise.
-func measurementColor(m *Measurement) string {
-	if m.Verdict == string(measure.Valid) {
-		return green
-	}
-	return yellow
 }
 
 func spark(s *Series, width int) (string, float64) {

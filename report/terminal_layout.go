@@ -14,14 +14,13 @@ const labelWidth = 14
 type textWriter struct {
 	b     strings.Builder
 	width int
-	color bool
 	// complete names the place that holds everything.
 	complete string
 	explain  bool
 }
 
 func newTextWriter(o TextOptions) *textWriter {
-	t := &textWriter{width: max(72, o.Width), color: o.Color, explain: o.Explain, complete: "the report"}
+	t := &textWriter{width: max(72, o.Width), explain: o.Explain, complete: "the report"}
 	if o.Width == 0 {
 		t.width = 80
 	}
@@ -35,9 +34,9 @@ func (t *textWriter) writeTo(w io.Writer) error {
 	return nil
 }
 
-func (t *textWriter) line(color, text string) {
+func (t *textWriter) line(text string) {
 	for _, part := range wrap(plain(text), t.width) {
-		t.b.WriteString(t.paint(color, part) + "\n")
+		t.b.WriteString(part + "\n")
 	}
 }
 
@@ -45,22 +44,16 @@ func (t *textWriter) gap() { t.b.WriteByte('\n') }
 
 func (t *textWriter) field(label string, values ...string) {
 	for _, value := range values {
-		t.entry(noColor, label, "", value)
+		t.block(pad(plain(label), labelWidth), "", value)
 		label = ""
 	}
 }
 
-func (t *textWriter) painted(color, label, value string) { t.entry(color, label, value, "") }
-
 // item writes text under the values, wrapped behind its own start.
-func (t *textWriter) item(start, text string) { t.entry(noColor, "", "  "+start, text) }
+func (t *textWriter) item(start, text string) { t.block(pad("", labelWidth), "  "+start, text) }
 
-// entry writes a label, a head in color, and text behind the head, or below if it has no room.
-func (t *textWriter) entry(color, label, head, text string) {
-	t.block(color, pad(plain(label), labelWidth), head, text)
-}
-
-func (t *textWriter) block(color, label, head, text string) {
+// block writes a label, a head, and text behind the head, or below if it has no room.
+func (t *textWriter) block(label, head, text string) {
 	head, text = plain(head), plain(text)
 	before := utf8.RuneCountInString(label)
 	indent := before + utf8.RuneCountInString(head)
@@ -68,28 +61,7 @@ func (t *textWriter) block(color, label, head, text string) {
 		text, head = head+text, ""
 		indent = before
 	}
-	b := &t.b
-	b.WriteString(label)
-	if head != "" {
-		b.WriteString(t.paint(color, head))
-		color = noColor
-	}
-	for i, part := range wrap(text, t.width-indent) {
-		if i > 0 {
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-		}
-		b.WriteString(t.paint(color, part))
-	}
-	b.WriteByte('\n')
-}
-
-// paint leaves the spaces at the end uncolored.
-func (t *textWriter) paint(color, text string) string {
-	if !t.color || color == noColor {
-		return text
-	}
-	body := strings.TrimRight(text, " ")
-	return color + body + reset + text[len(body):]
+	t.b.WriteString(label + head + strings.Join(wrap(text, t.width-indent), "\n"+strings.Repeat(" ", indent)) + "\n")
 }
 
 // widest bounds all columns but the first; any figure fits.
@@ -123,11 +95,7 @@ func (t *textWriter) table(tb Table) {
 	}
 	widths[0] = max(labelWidth-2, min(widths[0], t.width-rest))
 	t.gap()
-	for i, row := range lines {
-		color := noColor
-		if i == 0 {
-			color = bold
-		}
+	for _, row := range lines {
 		parts := wrap(row[0], widths[0])
 		if tb.Cut && len(parts) > 1 {
 			parts = []string{shortened(row[0], widths[0])}
@@ -140,7 +108,7 @@ func (t *textWriter) table(tb Table) {
 				}
 				line += "  " + align(cell, widths[k+1], tb.Left(k+1))
 			}
-			t.b.WriteString(t.paint(color, strings.TrimRight(line, " ")) + "\n")
+			t.b.WriteString(strings.TrimRight(line, " ") + "\n")
 		}
 	}
 }

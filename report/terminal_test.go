@@ -66,23 +66,6 @@ func TestTextKeepsToItsWidth(t *testing.T) {
 	}
 }
 
-func TestTextColors(t *testing.T) {
-	for name, r := range examples() {
-		without := textOf(t, r, TextOptions{})
-		if strings.Contains(without, "\x1b") {
-			t.Errorf("%s: color, though none was asked for", name)
-		}
-		with := textOf(t, r, TextOptions{Color: true})
-		for _, code := range []string{bold, red, green, yellow, reset} {
-			with = strings.ReplaceAll(with, code, "")
-		}
-		if with != without {
-			t.Errorf("%s: color changes more than color:\n%s", name, with)
-		}
-	}
-	expect.Text(t, "the verdict in red", textOf(t, violatedRun(), TextOptions{Color: true}), red+"VIOLATED: 14 findings")
-}
-
 // TestTextEndsWithTheVerdict reads the last lines as a user does.
 func TestTextEndsWithTheVerdict(t *testing.T) {
 	for name, want := range map[string]string{
