@@ -53,7 +53,7 @@ func roundTables(r *Result) []Table {
 	}
 	all := []Table{did, took}
 	if facts := roundFactTable(r); len(facts.Rows) > 0 {
-		all = append(all, facts.parted()...)
+		all = append(all, facts.Parted(1)...)
 	}
 	return all
 }

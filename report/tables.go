@@ -55,24 +55,26 @@ func (t Table) narrow() Table {
 // mostColumns is how many columns a page's tables have: more do not fit a window or 80 columns of text.
 const mostColumns = 8
 
-// parted splits a table that is too wide into several, each with the first column.
-func (t Table) parted() (all []Table) {
-	if len(t.Head) <= mostColumns {
-		return []Table{t}
-	}
-	for from := 1; from < len(t.Head); from += mostColumns - 1 {
-		to := min(from+mostColumns-1, len(t.Head))
-		part := Table{Title: t.Title, Head: append([]string{t.Head[0]}, t.Head[from:to]...)}
-		if from > 1 {
-			part.Title += ", continued"
-		}
+// Parted splits a table that is too wide into several, each with the first columns, which name its
+// rows.
+func (t Table) Parted(names int) (all []Table) {
+	for from, room := names, max(1, mostColumns-names); from < len(t.Head); from += room {
+		to := min(from+room, len(t.Head))
+		take := func(cells []string) []string { return slices.Concat(cells[:names], cells[from:to]) }
+		part := Table{Title: t.Title, Head: take(t.Head), Parts: t.Parts}
 		for _, row := range t.Rows {
-			part.Rows = append(part.Rows, append([]string{row[0]}, row[from:to]...))
+			part.Rows = append(part.Rows, take(row))
 		}
 		for _, at := range t.Words {
-			if at >= from && at < to {
-				part.Words = append(part.Words, at-from+1)
+			switch {
+			case at < names:
+				part.Words = append(part.Words, at)
+			case at >= from && at < to:
+				part.Words = append(part.Words, at-from+names)
 			}
+		}
+		if from > names {
+			part.Title = joined(", ", t.Title, "continued")
 		}
 		all = append(all, part)
 	}

@@ -132,7 +132,7 @@ func (f *sweepFlags) make(cmd *cobra.Command, version string, p series.Plan) err
 		}
 	}
 	err = errors.Join(err, f.show(cmd, s, sweep, tries, folder))
-	a.suites, a.summary = append(a.suites, sweep.Tests()...), sweep.Document("").Markdown
+	a.suites, a.summary = append(a.suites, sweep.Tests()...), sweep.Document().Markdown
 	return f.pipeline.finish(out, a, err)
 }
 
@@ -259,7 +259,7 @@ type savedSweep struct {
 // The code is a violation's if a run of the search had one, a threshold's if no rate keeps the
 // objective, and no verdict's if the answer rests on invalid measurements.
 func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compare.Sweep, tries []series.Try, folder string) error {
-	out, d := cmd.OutOrStdout(), sweep.Document("")
+	out, d := cmd.OutOrStdout(), sweep.Document()
 	peak, _ := sweep.Best()
 	saved := savedSweep{Format: report.Format, Workload: s.Workload, Law: sweep.Law, Peak: peak, Knee: sweep.Knee(),
 		Objective: f.objective, Rate: sweep.Rate, Tries: tries, Unanswered: sweep.Unanswered, Broken: sweep.Broken, Ended: sweep.Ended}

@@ -78,7 +78,7 @@ func TestASeriesFirstSentence(t *testing.T) {
 func TestObjectiveIsNotAnswered(t *testing.T) {
 	for _, rate := range []float64{0, 1000} {
 		s := &Sweep{Objective: "p99<100ms", Rate: rate, Tried: 3, Unanswered: true}
-		verdicts := s.Document("").Verdicts
+		verdicts := s.Document().Verdicts
 		last := verdicts[len(verdicts)-1]
 		if last.Mark() != "?" || last.Class() != "unsure" || !strings.Contains(last.Text, "not answered") {
 			t.Errorf("rate %v: %s %s", rate, last.Mark(), last.Text)

@@ -91,10 +91,10 @@ func Configurations(groups []Group, l Layout) (tables []report.Table, err error)
 		return nil, err
 	}
 	own := t.table()
-	tables = split(own, len(own.Head)-len(t.columns))
+	tables = own.Parted(len(own.Head) - len(t.columns))
 	if len(l.Reported) > 0 {
 		beside := t.beside(l.Reported)
-		tables = append(tables, split(beside, len(t.allAxes(l.Reported))+1)...)
+		tables = append(tables, beside.Parted(len(t.allAxes(l.Reported))+1)...)
 	}
 	return tables, nil
 }
@@ -229,7 +229,7 @@ func (t *configurationTable) table() report.Table {
 		out.Head = append(out.Head, c.name)
 	}
 	last := ""
-	for i, g := range together(t.groups, func(g Group) Group { return g }, t.part) {
+	for i, g := range together(t.groups, t.part) {
 		if part, _ := g.parted(t.part); len(t.part) > 0 && (i == 0 || part != last) {
 			out.Parts[i], last = part, part
 		}

@@ -266,36 +266,26 @@ func summaryMetrics(r *report.Result) []string {
 	return []string{"throughput", "p50", "p99"}
 }
 
-// summaryTables have a line for each group, and a column for each figure that some group has: at most
-// three a table, as many as 80 columns of a terminal take.
+// summaryTables have a line for each group, and a column for each figure that some group has.
 func summaryTables(groups []Group) []report.Table {
 	t := report.Table{Head: []string{"", "valid"}}
-	if len(groups) == 0 {
-		return []report.Table{t}
-	}
 	for _, g := range groups {
 		t.Rows = append(t.Rows, []string{cmp.Or(g.Name, "all"), fmt.Sprintf("%d of %d", g.Valid(), len(g.Runs))})
 	}
+	if len(groups) == 0 {
+		return []report.Table{t}
+	}
 	names := summaryMetrics(groups[0].Runs[0].Result)
-	shown := slices.DeleteFunc(metrics(), func(m metric) bool {
-		return !slices.Contains(names, m.name) || !slices.ContainsFunc(groups, func(g Group) bool { return everyRunHas([]Group{g}, m) })
-	})
-	all := []report.Table{t}
-	for at, m := range shown {
-		if at > 0 && at%3 == 0 {
-			more := report.Table{Head: []string{""}}
-			for _, row := range t.Rows {
-				more.Rows = append(more.Rows, []string{row[0]})
-			}
-			all = append(all, more)
+	for _, m := range metrics() {
+		if !slices.Contains(names, m.name) || !slices.ContainsFunc(groups, func(g Group) bool { return everyRunHas([]Group{g}, m) }) {
+			continue
 		}
-		last := &all[len(all)-1]
-		last.Head = append(last.Head, m.name, "±")
+		t.Head = append(t.Head, m.name, "±")
 		for i, g := range groups {
-			last.Rows[i] = append(last.Rows[i], g.medianAndShare(m)...)
+			t.Rows[i] = append(t.Rows[i], g.medianAndShare(m)...)
 		}
 	}
-	return all
+	return t.Parted(1)
 }
 
 // VerdictOf says how the runs of all groups ended.

@@ -21,20 +21,19 @@ func (g Group) parted(axes []string) (part, rest string) {
 	return settingsText(inside, ", "), settingsText(outside, ", ")
 }
 
-func together[T any](all []T, of func(T) Group, axes []string) []T {
-	part := func(one T) string {
-		name, _ := of(one).parted(axes)
+// together has the groups with the same values of some axes follow each other.
+func together(all []Group, axes []string) []Group {
+	first := map[string]int{}
+	part := func(g Group) string {
+		name, _ := g.parted(axes)
 		return name
 	}
-	first := map[string]int{}
-	for i, one := range all {
-		if _, seen := first[part(one)]; !seen {
-			first[part(one)] = i
+	for i, g := range all {
+		if _, seen := first[part(g)]; !seen {
+			first[part(g)] = i
 		}
 	}
-	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b T) int { return first[part(a)] - first[part(b)] })
-	return all
+	return slices.SortedStableFunc(slices.Values(all), func(a, b Group) int { return first[part(a)] - first[part(b)] })
 }
 
 // figures are the metrics of a chart of bars, which must share a unit.
@@ -67,7 +66,7 @@ func (p Plot) bars(groups []Group, axes []string) (report.BarChart, error) {
 	}
 	name := strings.Join(names, " and ")
 	chart := report.BarChart{Title: capital(name), Along: name + ", median over the runs", Format: figures[0].format}
-	for _, g := range together(groups, func(g Group) Group { return g }, axes) {
+	for _, g := range together(groups, axes) {
 		part, rest := g.parted(axes)
 		for _, m := range figures {
 			if !everyRunHas([]Group{g}, m) {

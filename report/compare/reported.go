@@ -106,34 +106,6 @@ func (r Reported) figure(name string) (float64, bool) {
 	return 0, false
 }
 
-const mostColumns = 8
-
-// split makes tables of at most mostColumns, each with the first columns that name its rows.
-func split(t report.Table, names int) (all []report.Table) {
-	for from, room := names, max(1, mostColumns-names); from < len(t.Head); from += room {
-		to := min(from+room, len(t.Head))
-		part := report.Table{Title: t.Title, Parts: t.Parts}
-		take := func(cells []string) []string { return slices.Concat(cells[:names], cells[from:to]) }
-		part.Head = take(t.Head)
-		for _, row := range t.Rows {
-			part.Rows = append(part.Rows, take(row))
-		}
-		for _, at := range t.Words {
-			switch {
-			case at < names:
-				part.Words = append(part.Words, at)
-			case at >= from && at < to:
-				part.Words = append(part.Words, at-from+names)
-			}
-		}
-		if from > names {
-			part.Title = strings.TrimPrefix(t.Title+", continued", ", ")
-		}
-		all = append(all, part)
-	}
-	return all
-}
-
 func (r Reported) isAbout(g Group) bool {
 	for _, v := range r.Values {
 		if report.ValueOf(g.Values, v.Name) != v.Value {

@@ -54,7 +54,7 @@ func TestTablesFitAPage(t *testing.T) {
 	expect.NoError(t, err)
 	for name, d := range map[string]report.Document{
 		"runs": Runs([]Group{faulted, rounds, available}), "a series with faults": Summary("bank", []Group{faulted}), "a series of rounds": Summary("churn", []Group{rounds, rounds}),
-		"a series of availability": Summary("availability", []Group{available}), "a sweep": swept.Document(""), "a comparison": Document([]*Comparison{pair}, ""),
+		"a series of availability": Summary("availability", []Group{available}), "a sweep": swept.Document(), "a comparison": Document([]*Comparison{pair}, ""),
 		"two comparisons": Document([]*Comparison{pair, pair}, ""), "a trend": trend.Document(""),
 	} {
 		if len(d.Tables) == 0 {

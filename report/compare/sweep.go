@@ -95,8 +95,8 @@ func (s *Sweep) Knee() (clients int) {
 }
 
 // Document shows the sweep.
-func (s *Sweep) Document(command string) report.Document {
-	d := report.Document{Title: s.Workload + ": throughput and response time against load", Command: command}
+func (s *Sweep) Document() report.Document {
+	d := report.Document{Title: s.Workload + ": throughput and response time against load"}
 	d.Tables = append(d.Tables, s.table())
 	notes := s.notes()
 	d.Answers, d.Notes = []string{s.answer(notes[0])}, notes[1:]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"assay/report"
 	"assay/report/junit"
 )
 
@@ -56,7 +57,7 @@ func (s *Sweep) Tests() []junit.Suite {
 	case s.Ended != "":
 		c.Kind = "ended early"
 	case s.Unanswered:
-		c.Kind = "measurement invalid"
+		c.Kind = report.NotAnswered.String()
 	case s.Rate == 0:
 		c.Answer, c.Kind = junit.Failed, "objective missed"
 	default:
