@@ -87,7 +87,10 @@ func read(target store.Target) (a parsedAddress, err error) {
 	if err != nil {
 		return a, err
 	}
-	text = uri.KeepPlus(text)
+	text, lookup, err := takeHostaddr(uri.KeepPlus(text))
+	if err != nil {
+		return a, err
+	}
 	config, err := parseConfig(text)
 	if refused := (*store.OptionError)(nil); errors.As(err, &refused) {
 		return a, err
@@ -97,6 +100,15 @@ func read(target store.Target) (a parsedAddress, err error) {
 			return a, err
 		}
 		return a, malformed(target.Address, err)
+	}
+	if lookup != nil {
+		byName := config.LookupFunc
+		config.LookupFunc = func(ctx context.Context, host string) ([]string, error) {
+			if addr, is := lookup(host); is {
+				return []string{addr}, nil
+			}
+			return byName(ctx, host)
+		}
 	}
 	without, err := takeLibpq(config)
 	if err != nil {

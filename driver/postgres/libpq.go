@@ -1,8 +1,11 @@
 package postgres
 
 import (
+	"crypto/tls"
+	"fmt"
 	"maps"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"assay/driver/uri"
 	"assay/store"
 )
 
@@ -37,9 +41,6 @@ func effectless() map[string]struct {
 		"replication":               {never, "a connection for replication takes no transactions"},
 		"load_balance_hosts":        {[]string{"disable"}, "the hosts are tried in the order of the address, so that a run can be repeated"},
 		"requiressl":                {never, "it is called sslmode=require"},
-		"hostaddr":                  {[]string{""}, "the host may be a number itself"},
-		"ssl_min_protocol_version":  {[]string{"", "tlsv1", "tlsv1.1", "tlsv1.2"}, "assay takes TLS 1.2 and later"},
-		"ssl_max_protocol_version":  {[]string{"", "tlsv1.3"}, "assay takes TLS 1.2 and later"},
 		"sslcrl":                    {[]string{""}, "assay does not look at lists of revoked certificates"},
 		"sslcrldir":                 {[]string{""}, "assay does not look at lists of revoked certificates"},
 		"requirepeer":               {[]string{""}, "assay does not ask the system who listens on a socket"},
@@ -78,7 +79,38 @@ func takeLibpq(config *pgx.ConnConfig) (without []string, err error) {
 				Reason: "it hides the server's warning that a commit no longer waited for its standby", Want: "an address without it"}
 		}
 	}
+	if err := takeTLSVersions(config); err != nil {
+		return nil, err
+	}
 	return without, takeSocketOptions(config)
+}
+
+func takeTLSVersions(config *pgx.ConnConfig) error {
+	versions := map[string]uint16{"": 0, "TLSv1": tls.VersionTLS10, "TLSv1.1": tls.VersionTLS11, "TLSv1.2": tls.VersionTLS12, "TLSv1.3": tls.VersionTLS13}
+	ways := []*tls.Config{config.TLSConfig}
+	for _, way := range config.Fallbacks {
+		ways = append(ways, way.TLSConfig)
+	}
+	for name, set := range map[string]func(*tls.Config, uint16){
+		"ssl_min_protocol_version": func(c *tls.Config, v uint16) { c.MinVersion = v },
+		"ssl_max_protocol_version": func(c *tls.Config, v uint16) { c.MaxVersion = v },
+	} {
+		value, given := config.RuntimeParams[name]
+		if !given {
+			continue
+		}
+		delete(config.RuntimeParams, name)
+		version, is := versions[value]
+		if !is {
+			return &store.OptionError{Option: name, Value: value, Want: "TLSv1, TLSv1.1, TLSv1.2, TLSv1.3"}
+		}
+		for _, way := range ways {
+			if way != nil {
+				set(way, version)
+			}
+		}
+	}
+	return nil
 }
 
 // takeSocketOptions takes TCP's parameters. As in libpq, the system's values hold for missing ones.
@@ -120,4 +152,43 @@ func takeSocketOptions(config *pgx.ConnConfig) error {
 	}
 	config.DialFunc = dialer.DialContext
 	return nil
+}
+
+// takeHostaddr takes hostaddr out of an address and returns a lookup of its numbers by name, nil
+// without hostaddr. Names still verify certificates. Without names the numbers are the hosts.
+func takeHostaddr(address string) (rest string, lookup func(name string) (addr string, is bool), err error) {
+	u, err := url.Parse(address)
+	if err != nil || !strings.Contains(u.RawQuery, "hostaddr=") {
+		return address, nil, nil // what cannot be read is told by who reads it all
+	}
+	query := u.Query()
+	addrs := strings.Split(query.Get("hostaddr"), ",")
+	query.Del("hostaddr")
+	for _, addr := range addrs {
+		if net.ParseIP(addr) == nil {
+			return "", nil, &store.OptionError{Option: "hostaddr", Value: fmt.Sprintf("%d of them", len(addrs)), Want: "IP addresses, separated by commas; host has names"}
+		}
+	}
+	names := strings.Split(query.Get("host"), ",")
+	if query.Get("host") == "" {
+		names = nil
+		for host := range strings.SplitSeq(u.Host, ",") {
+			if name := (&url.URL{Host: host}).Hostname(); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	if names == nil {
+		query.Set("host", strings.Join(addrs, ","))
+	} else if len(names) != len(addrs) {
+		return "", nil, &store.OptionError{Option: "hostaddr", Value: fmt.Sprintf("%d of them", len(addrs)), Want: fmt.Sprintf("as many as there are hosts, which are %d", len(names))}
+	}
+	u.RawQuery = uri.Query(query)
+	return u.String(), func(name string) (string, bool) {
+		at := slices.Index(names, name)
+		if at < 0 {
+			return "", false
+		}
+		return addrs[at], true
+	}, nil
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"crypto/tls"
 	"errors"
 	"net/url"
 	"os"
@@ -17,19 +18,19 @@ import (
 // name.
 func TestParametersOfLibpq(t *testing.T) {
 	for parameter, effect := range map[string]string{
-		"host=127.0.0.1": "", "hostaddr=127.0.0.1": "refused", "port=5": "", "dbname=x": "", "user=u": "", "password=hunter2": "", "passfile=/none": "",
+		"host=127.0.0.1": "", "hostaddr=127.0.0.1": "", "port=5": "", "dbname=x": "", "user=u": "", "password=hunter2": "", "passfile=/none": "",
 		"require_auth=scram-sha-256": "", "channel_binding=prefer": "", "connect_timeout=5": "", "client_encoding=UTF8": "server", "client_min_messages=error": "refused", "client_min_messages=warning": "server",
 		"options=-c%20geqo%3Doff": "server", "application_name=x": "server", "fallback_application_name=x": "none", "keepalives=0": "",
 		"keepalives=1": "", "keepalives_idle=10": "", "keepalives_interval=10": "", "keepalives_count=60": "", "tcp_user_timeout=5000": "",
 		"replication=false": "none", "replication=database": "refused", "gssencmode=disable": "none", "gssencmode=prefer": "none", "gssencmode=require": "refused",
 		"sslmode=disable": "", "sslnegotiation=postgres": "", "sslcompression=0": "none", "sslcompression=1": "none", "sslcert=": "", "sslkey=": "",
 		"sslpassword=hunter2": "", "sslcertmode=allow": "", "sslrootcert=": "", "sslcrl=/x.crl": "refused", "sslcrldir=/x": "refused", "sslsni=1": "",
-		"requirepeer=postgres": "refused", "ssl_min_protocol_version=TLSv1.2": "none", "ssl_min_protocol_version=TLSv1.3": "refused", "ssl_max_protocol_version=TLSv1.3": "none", "ssl_min_protocol_version=SSLv3": "refused",
+		"requirepeer=postgres": "refused", "ssl_min_protocol_version=TLSv1.3": "", "ssl_max_protocol_version=TLSv1.3": "", "ssl_min_protocol_version=SSLv3": "refused",
 		"min_protocol_version=3.0": "", "max_protocol_version=3.0": "", "krbsrvname=postgres": "", "gsslib=gssapi": "none", "gssdelegation=0": "none",
 		"gssdelegation=1": "refused", "scram_client_key=hunter2": "refused", "scram_server_key=hunter2": "refused", "sslkeylogfile=/x": "refused",
 		"target_session_attrs=any": "", "load_balance_hosts=disable": "none", "load_balance_hosts=random": "refused", "keepalives_idle=soon": "refused",
 		"oauth_issuer=https://x": "refused", "oauth_client_id=x": "refused", "oauth_client_secret=hunter2": "refused", "oauth_scope=x": "refused",
-		"requiressl=1": "refused", "tcp_user_timeout=x": "refused",
+		"requiressl=1": "refused", "tcp_user_timeout=x": "refused", "hostaddr=localhost": "refused",
 	} {
 		name, _, _ := strings.Cut(parameter, "=")
 		a, err := read(store.Target{Address: "postgres://127.0.0.1/d?" + parameter})
@@ -52,6 +53,30 @@ func TestParametersOfLibpq(t *testing.T) {
 		if said := strings.Join(a.without, " "); (said == parameter) != (effect == "none") {
 			t.Errorf("%s: without effect is said to be %q", parameter, said)
 		}
+	}
+}
+
+// TestTLSVersions hold for every way to the server.
+func TestTLSVersions(t *testing.T) {
+	config, _, err := parse(store.Target{Address: "postgres://h1,h2/d?sslmode=require&ssl_min_protocol_version=TLSv1.2&ssl_max_protocol_version=TLSv1.3"})
+	expect.NoError(t, err)
+	for _, c := range []*tls.Config{config.TLSConfig, config.Fallbacks[0].TLSConfig} {
+		if c.MinVersion != tls.VersionTLS12 || c.MaxVersion != tls.VersionTLS13 {
+			t.Errorf("from %x to %x", c.MinVersion, c.MaxVersion)
+		}
+	}
+}
+
+// TestHostaddr: names with given numbers are not looked up.
+func TestHostaddr(t *testing.T) {
+	u, err := url.Parse(server.Address())
+	expect.NoError(t, err)
+	openBank(t, store.Target{Address: "postgres://" + u.User.String() + "@no-such-host.invalid:" + u.Port() + "/postgres?sslmode=disable&hostaddr=" + u.Hostname()}).Close()
+	openBank(t, store.Target{Address: "postgres://" + u.User.String() + "@/postgres?sslmode=disable&port=" + u.Port() + "&hostaddr=" + u.Hostname()}).Close()
+	var refused *store.OptionError
+	err = mustNotOpen(t, store.Target{Address: "postgres://u:hunter2@a,b/x?hostaddr=10.0.0.1"})
+	if !errors.As(err, &refused) || refused.Option != "hostaddr" {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -117,7 +142,7 @@ func TestClientEncodingAuto(t *testing.T) {
 
 // TestPlusInAddresses: libpq takes a plus for a plus.
 func TestPlusInAddresses(t *testing.T) {
-	for _, address := range []string{"postgres://h/d?timezone=Etc/GMT+5", "postgres://h/d?timezone=Etc/GMT%2B5"} {
+	for _, address := range []string{"postgres://h/d?timezone=Etc/GMT+5", "postgres://h/d?hostaddr=127.0.0.1&timezone=Etc/GMT+5", "postgres://h/d?timezone=Etc/GMT%2B5"} {
 		a, err := read(store.Target{Address: address})
 		expect.NoError(t, err)
 		if got := a.config.RuntimeParams["timezone"]; got != "Etc/GMT+5" {
