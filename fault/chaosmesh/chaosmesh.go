@@ -47,6 +47,10 @@ func (t Translation) String() string {
 // *Error.
 func Read(path string, text []byte, where Where) ([]Translation, error) {
 	r := &reader{path: path}
+	if len(text) > mostBytes {
+		r.refuse(1, "", "split it", "the file is larger than %d bytes", mostBytes)
+		return nil, r.err
+	}
 	var all []Translation
 	parts := documents(string(text))
 	if len(parts) == 0 {
@@ -65,6 +69,9 @@ func Read(path string, text []byte, where Where) ([]Translation, error) {
 	}
 	return all, nil
 }
+
+// mostBytes bounds a file, since the parser of YAML is recursive.
+const mostBytes = 256 << 10
 
 type reader struct {
 	path string

@@ -89,6 +89,7 @@ func TestFiles(t *testing.T) {
 		{"no YAML", "kind: PodChaos\n  spec: [\n", "!f.yaml:", "!it is no YAML"},
 		{"a template", "kind: PodChaos\nspec:\n  {{- toYaml .Values }}\n", "!f.yaml:", "!f.yaml:"},
 		{"nothing", "# nothing\n", "!the file is empty", "!the file is empty"},
+		{"too large", strings.Repeat("# nothing\n", 30000), "!the file is larger than", "!the file is larger than"},
 		{"a value that no fault takes", object("NetworkChaos", selected+"  action: loss\n  loss: {loss: '250'}\n"), "!it would be the fault \"flaky=250% any for ever\"", "!cannot be used"},
 	} {
 		for where, want := range map[Where]string{{}: c.ours, {Namespace: "db"}: c.pods} {
