@@ -3,7 +3,8 @@
 #                 of the pages go to screenshots/ (ASSAY_SCREENSHOTS)
 # make check      the quick part, before each commit
 # make trust      the fuzz tests, and the trial of the checkers: every bug over 100 seeds,
-#                 an honest database over 1000 and over 100 power cuts
+#                 an honest database over 1000 and over 100 power cuts; and the sample
+#                 applications at every event
 # make managers   the long tests of PostgreSQL under Patroni, repmgr and pg_auto_failover
 # make mysql      the tests on MySQL, which it installs
 # make record     every known bug, in the broken and the mended version, and
@@ -38,7 +39,7 @@ RACE = -race $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 # detector. What starts beside a command here (for signals, the screen, an agent's input) is used by
 # runs of a program that the tests build with the detector, by the flags in ASSAY_RACE. They mostly
 # wait, and have the machine for themselves: four at once.
-COMMANDS = $(FOLDERS) ASSAY_RACE='$(RACE)' CGO_ENABLED=0 ./scripts/run-tests.sh $(GO) test -vet=off -trimpath -parallel 4 -timeout 60m ./cmd/assay
+COMMANDS = $(FOLDERS) ASSAY_RACE='$(RACE)' CGO_ENABLED=0 ./scripts/run-tests.sh $(GO) test -vet=off -trimpath -skip '$(TRIALS)' -parallel 4 -timeout 60m ./cmd/assay
 
 # Packages that start nothing beside, also in their tests (TestSequentialPackages): no race detector.
 # What clients share of them, the drivers' tests watch. Not here: driver/mem, whose own state clients
@@ -124,6 +125,7 @@ managers:
 trust: fuzz
 	$(GO) test ./cluster/disk -count=1 -timeout 2h -run 'WorstCut|OtherCuts|SQLite' -v -disk.steps=100000 -disk.cuts=100
 	$(GO) test ./runner -count=1 -timeout 2h -run '$(TRIALS)|^(TestServers|TestBugsOnRealDatabases)$$' -v -trust.gone -trust.seeds=100 -trust.cuts=100 -trust.honest=1000 -trust.agents=100
+	$(GO) test ./cmd/assay -count=1 -timeout 2h -run '^TestTrustApplications$$' -v
 	$(GO) test ./check/cycle -count=1 -timeout 2h -run 'Agrees?With|UnknownIsRare' -v \
 		-cycle.histories=3000 -cycle.longer=200 -cycle.rare=20 -cycle.raretxns=2000
 

@@ -62,6 +62,16 @@ func (s shop) app(t *testing.T, args ...string) (ended, application.Report) {
 // a protocol, or the first ones: of another client of it, and of MongoDB, whose library waits longest.
 func TestApplications(t *testing.T) {
 	t.Parallel()
+	applications(t, false)
+}
+
+// TestTrustApplications has the mended form of every sample pass every event; `make trust` runs it.
+func TestTrustApplications(t *testing.T) {
+	applications(t, true)
+}
+
+func applications(t *testing.T, every bool) {
+	t.Helper()
 	program := filepath.Join(t.TempDir(), "orders")
 	if said, err := exec.Command("go", "build", "-o", program, sample(t, filepath.Join("orders", "main.go"))).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
@@ -92,6 +102,9 @@ func TestApplications(t *testing.T) {
 		"pg of Node":                 {first, databaseOf(t, "node"), []string{"node", sample(t, "orders.js")}},
 		"HikariCP":                   {first, changed(t, maria.Address(), func(u *url.URL) { u.Path = "/java" }), []string{"java", "-XX:TieredStopAtLevel=1", "-cp", compiled(t, sample(t, "Orders.java")), "Orders"}},
 	} {
+		if every {
+			c.tries = all
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.tried(t, "NODE_PATH="+filepath.Join(cache, "node", "node_modules"))
