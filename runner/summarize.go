@@ -249,7 +249,7 @@ func write(folder string, s Scenario, r *report.Result) (Outcome, error) {
 	return Outcome{Result: r, Folder: folder, Report: page}, errors.Join(unwritten, writePage(page, folder, s, r))
 }
 
-var errNoRun = errors.New("holds no run of assay's; name a folder that assay run has made")
+var errNoRun = errors.New("holds no run of assay's; name a folder that assay run has made, or the file of another tool's history, such as history.edn")
 
 func exists(folder, file string) bool {
 	_, err := os.Stat(filepath.Join(folder, file))

@@ -38,6 +38,7 @@ func TestCollections(t *testing.T) {
 		{"set", "9 invoke read; 9 ok read [1]; " + add1, check.Violated, "future-element"},
 		{"set", "0 invoke add 1; 9 invoke read; 9 ok read [1]", check.Valid, ""},
 		{"set", add1, check.Unknown, "never read"},
+		{"set", add1 + read + "nil", check.Unknown, "never read"},
 		{"set", read + "[]", check.Unknown, "nothing was added"},
 		{"set", add1 + read + "[]; 9 invoke read; 9 ok read [1]", check.Valid, "1 other missed acknowledged elements that the last to end saw"},
 		{"set", add1 + read + "[1]; 9 invoke read; 9 ok read []", check.Violated, "lost"},
@@ -116,12 +117,15 @@ func TestCollections(t *testing.T) {
 		{"counter", "0 invoke add 5; 0 ok add 5; 0 invoke add 4; 0 info add 4; 1 invoke read; 1 ok read 9", check.Valid, ""},
 		{"counter", "0 invoke add 3; 1 invoke add 5; 2 invoke read; 3 invoke read; 2 ok read 3; 3 ok read 5; 0 ok add 3; 1 ok add 5", check.Violated, "unexplained"},
 		{"counter", "0 invoke add 2; 0 ok add 2", check.Unknown, "never read"},
+		{"counter", "0 invoke add 2; 0 ok add 2; 9 invoke read; 9 ok read nil; 9 invoke read; 9 ok read 2", check.Valid, ""},
 		{"counter", "9 invoke read; 9 ok read 0", check.Unknown, "nothing was added"},
 
 		{"unique-ids", `0 invoke generate; 0 ok generate 1; 1 invoke generate; 1 ok generate "1"`, check.Valid, "2 identifiers"},
 		{"unique-ids", "0 invoke generate; 0 ok generate 1; 1 invoke generate; 1 ok generate 1", check.Violated, "was given 1, which process 0 (operation 0) had been given"},
 		{"unique-ids", "0 invoke generate; 0 info generate 1; 1 invoke generate; 1 ok generate 1", check.Valid, ""},
 		{"unique-ids", "0 invoke generate; 0 fail generate", check.Unknown, "no identifier"},
+		{"unique-ids", "0 invoke generate; 0 ok generate [1 2]; 1 invoke generate; 1 ok generate [2 1]", check.Valid, "2 identifiers"},
+		{"unique-ids", "0 invoke generate; 0 ok generate {:a #{1 2} :b 3}; 1 invoke generate; 1 ok generate {:b 3 :a #{2 1}}", check.Violated, "which process 0 (operation 0) had been given"},
 	})
 }
 

@@ -27,11 +27,11 @@ func (u *identifiers) generate(o *exchange.Operation, by Operation) error {
 	if !by.Acknowledged() {
 		return nil
 	}
-	if o.Answer.IsNil() || o.Answer.Form != exchange.Scalar && o.Answer.Form != exchange.Inexact {
+	if o.Answer.IsNil() {
 		return unfit("an identifier")
 	}
 	u.gotten++
-	id := o.Answer.String()
+	id := o.Answer.Canonical()
 	if first, given := u.given[id]; given {
 		u.again.add(kindDuplicate, &by, "was given %s, which %s had been given", field{"id", id}, &first)
 		return nil

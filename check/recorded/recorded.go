@@ -189,10 +189,11 @@ func asking(take taker) taker {
 	}
 }
 
-// answered takes the acknowledged operations that asking accepts, and ignores the others.
+// answered takes the acknowledged operations that asking accepts, and ignores the others and those
+// acknowledged without an answer, which tell nothing.
 func answered(take func(by Operation, answer *exchange.Value) error) taker {
 	return asking(func(o *exchange.Operation, by Operation) error {
-		if !by.Acknowledged() {
+		if !by.Acknowledged() || o.Answer.IsNil() {
 			return nil
 		}
 		return take(by, &o.Answer)

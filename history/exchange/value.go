@@ -93,6 +93,29 @@ func (v *Value) String() string {
 	return open + strings.Join(parts, " ") + end
 }
 
+// Canonical writes the whole value, and equal values alike: the entries of maps and the elements of
+// sets have no order.
+func (v *Value) Canonical() string {
+	if v.Form == Scalar || v.Form == Inexact {
+		return v.String()
+	}
+	parts, size := make([]string, 0, len(v.Items)), 1
+	if v.Form == Map {
+		size = 2
+	}
+	for entry := range slices.Chunk(v.Items, size) {
+		part := ""
+		for i := range entry {
+			part += entry[i].Canonical() + " "
+		}
+		parts = append(parts, part)
+	}
+	if v.Form != List {
+		slices.Sort(parts)
+	}
+	return fmt.Sprint(v.Form, parts)
+}
+
 // roomKept bounds the values whose memory an operation keeps for its next use.
 const roomKept = 1 << 10
 
