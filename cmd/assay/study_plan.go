@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"assay/check"
 	"assay/cluster"
@@ -88,6 +89,9 @@ func (f *studyFlags) configured(stderr io.Writer, e study.Experiment, c study.Co
 	own.add(twin)
 	own.out = folder
 	for _, flag := range c.Flags {
+		if len(flag.Values) > 1 && !repeatable(twin.Flags().Lookup(flag.Name)) {
+			return series.Plan{}, agentFlags{}, severalValues(flag.Name)
+		}
 		for _, value := range flag.Values {
 			if err := twin.Flags().Set(flag.Name, value); err != nil {
 				return series.Plan{}, agentFlags{}, &flagProblem{flag.Name, fmt.Errorf("%s %q cannot be used: %w", flag.Name, value, plainCause(err))}
@@ -102,10 +106,22 @@ func (f *studyFlags) configured(stderr io.Writer, e study.Experiment, c study.Co
 	}
 	p, err := own.resolve(twin)
 	if err == nil && len(p.Axes) > 0 {
-		name := p.Axes[0].Name
-		err = &flagProblem{name, fmt.Errorf("%s has several values here; list them in the matrix", name)}
+		err = severalValues(p.Axes[0].Name)
 	}
 	return p, own.sharing, err
+}
+
+// repeatable reports whether a flag keeps several values. Others keep the last one.
+func repeatable(flag *pflag.Flag) bool {
+	if flag == nil {
+		return true // there is none, as Set says
+	}
+	_, is := flag.Value.(pflag.SliceValue)
+	return is
+}
+
+func severalValues(flag string) error {
+	return &flagProblem{flag, fmt.Errorf("%s has several values here; list them in the matrix", flag)}
 }
 
 func plainCause(err error) error {

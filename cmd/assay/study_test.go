@@ -170,6 +170,7 @@ func TestStudyRefuses(t *testing.T) {
 		{strings.Replace(smallStudy, "seed: 7", "price: cheap", 1), "small.yaml:9:12: "},
 		{strings.Replace(smallStudy, "[1, 2]", "[2, 2]", 1), "small.yaml:7:3: the series has "},
 		{strings.Replace(smallStudy, "[1, 2]", "[2, '1..8']", 1), "small.yaml:11:20: clients has several values here"},
+		{strings.Replace(smallStudy, "seed: 7", "isolation: [serializable, read committed]", 1), "small.yaml:9:16: isolation has several values here; list them in the matrix"},
 		{strings.Replace(smallStudy, "seed: 7", "group: client", 1), `small.yaml:9:12: rows cannot be grouped by "client": the matrix has clients, keys; did you mean clients?`},
 		{strings.Replace(smallStudy, "{write-share: 1}", "{write-share: 1, repeat: 9}", 1), "small.yaml:14:3: repeat, seed and agents hold for a whole experiment"},
 		{smallStudy + "questions: [{ask: Which?, experiment: transfers, compare: clients=2 against clients=1 in outage}]\n", `small.yaml:20:59: compare "clients=2 against clients=1 in outage": no run has "outage", since none has a fault`},

@@ -130,6 +130,50 @@ func (f files) String() string {
 
 func (f files) Type() string { return "file" }
 
+// GetSlice, Append and Replace, of files and of definitions, implement pflag.SliceValue.
+func (f files) GetSlice() []string       { return f.config.Files() }
+func (f files) Append(path string) error { return f.Set(path) }
+func (f files) Replace(all []string) error {
+	f.config.Script, f.config.More = Script{}, nil
+	for _, path := range all {
+		if err := f.Set(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// definitions is a flag's value that adds parameters each time, as pgbench's -D does. The first time
+// replaces a scenario's.
+type definitions struct {
+	text  *string
+	given *bool
+}
+
+func (d definitions) String() string {
+	if d.text == nil {
+		return ""
+	}
+	return *d.text
+}
+
+func (d definitions) Type() string { return "string" }
+
+func (d definitions) Set(text string) error {
+	if *d.given {
+		text = *d.text + "," + text
+	}
+	*d.text, *d.given = text, true
+	return nil
+}
+
+func (d definitions) GetSlice() []string       { return []string{*d.text} }
+func (d definitions) Append(text string) error { return d.Set(text) }
+func (d definitions) Replace(all []string) error {
+	*d.text, *d.given = strings.Join(all, ","), true
+	return nil
+}
+
 // maxWeight is pgbench's.
 const maxWeight = 1<<31 - 1
 

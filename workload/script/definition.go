@@ -62,7 +62,7 @@ func (c *Config) Flags() []definition.Flag {
 		{Name: "language", Value: (*string)(&c.Language), Values: []string{string(PgbenchLanguage), string(StarlarkLanguage)}, Usage: "what the script is written in, if its content does not tell"},
 		{Name: "protocol", Value: (*string)(&c.Protocol), Values: []string{"simple", "extended", "prepared"}, Usage: "how statements in pgbench's language are sent, as pgbench's -M (default simple)"},
 		{Name: "setup", Value: file{&c.Setup, &c.SetupText}, Usage: "of a script in pgbench's language: a file of SQL that makes tables and rows"},
-		{Name: "define", Value: &c.Define, Usage: "parameters of the script, such as scale=10,users=500"},
+		{Name: "define", Value: definitions{&c.Define, new(bool)}, Usage: "parameters of the script, such as scale=10,users=500; repeatable"},
 		{Name: "observe", Value: &c.Observe, Usage: "how many times a second the invariants are looked at meanwhile; 0 for at the end alone"},
 		{Name: "pause", Value: &c.Pause, Usage: "longest pause before each statement of a transaction but the first, in milliseconds, so that transactions meet; 0 for none"},
 		{Name: "loaders", Value: &c.Loaders, Usage: "batches of rows that are loaded at the same time"},

@@ -84,6 +84,17 @@ func TestFlagsOfAScript(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}
+	for _, f := range c.Flags() {
+		if f.Name != "define" {
+			continue
+		}
+		for _, text := range []string{"a=8", "b=2,c=3"} { // the first replaces what the configuration had
+			expect.NoError(t, f.Value.(definitions).Set(text))
+		}
+	}
+	if c.Define != "a=8,b=2,c=3" {
+		t.Errorf("two definitions are %q", c.Define)
+	}
 }
 
 // TestStatementsWithinTheSchema: what lies outside of it is refused, and what only looks
