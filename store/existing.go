@@ -19,6 +19,9 @@ type ExistingTables interface {
 	WorkFor(holder Holder)
 }
 
+// WrittenByFunctions stands among a target's written tables for those that nobody knows.
+const WrittenByFunctions = "what its functions and procedures write"
+
 // Lasting is a Database with tables whose rows outlast a rollback.
 type Lasting interface {
 	// LastingTables names the tables that the user can see, each with its schema, and those of the
@@ -69,7 +72,7 @@ func OnExisting(ctx context.Context, db Database, target Target, open bool) (Dat
 	e := &existing{Database: db, tables: tables}
 	looked := map[string]bool{}
 	for i, table := range slices.Concat(target.Written, target.ReadOnly) {
-		if looked[table] {
+		if looked[table] || table == WrittenByFunctions {
 			continue
 		}
 		looked[table] = true

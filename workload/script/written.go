@@ -39,7 +39,7 @@ func (s *statements) asWritten(text string) (of written, err error) {
 	}
 	of.reads, of.writes = tablesOf(all)
 	if len(of.writes) == 0 && (of.kind == store.Writes || of.kind == store.Anything && all[0].Is("call", "execute")) {
-		of.writes = append(of.writes, "what its functions and procedures write")
+		of.writes = append(of.writes, store.WrittenByFunctions)
 	}
 	for _, t := range all { // what stands in dollar quotes may be a program
 		if t.Kind != access.Body || !all[0].Is("do", "create", "alter") {
