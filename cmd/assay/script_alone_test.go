@@ -42,3 +42,18 @@ func TestScriptAlone(t *testing.T) {
 		})
 	}
 }
+
+// TestAnExpectationAlone: a script whose only rule is an expectation is tried alone as well.
+func TestAnExpectationAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, `def setup(db):
+    db.exec("CREATE TABLE box (k bigint PRIMARY KEY)")
+def look(tx, r):
+    tx.expect(tx.value("SELECT count(*) FROM box"), equals = 1, what = "boxes")
+transaction("look", run = look)
+`, dir, "work.star")
+	e := assay(t, dir, "run", "script", "work.star", "--ops", "20", "--warmup", "0s", "--out", "run")
+	e.want(t, exitUsage)
+	expect.Text(t, e, e.stderr, `transaction "look" breaks its own expectation with one client alone`)
+}

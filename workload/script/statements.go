@@ -53,6 +53,8 @@ func (s *statements) inTransaction(text string, parameters int) (*statement, err
 	switch {
 	case of.err != nil:
 		return nil, of.err
+	case of.parameters == 0 && parameters > 0:
+		return nil, fmt.Errorf("the statement has no parameters, and %d values are given; write $1, $2 and so on where they belong", parameters)
 	case of.parameters != parameters:
 		return nil, fmt.Errorf("the statement has the parameters $1 to $%d, and %d values are given", of.parameters, parameters)
 	}
