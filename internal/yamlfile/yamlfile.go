@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
+	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -30,9 +33,39 @@ func Decode(path string, text []byte, into any) error {
 		return nil
 	}
 	if broken, is := errors.AsType[yaml.Error](err); is {
-		return at(path, broken.GetToken(), 0, broken.GetMessage())
+		return at(path, broken.GetToken(), 0, problem(broken))
 	}
 	return at(path, nil, 0, err.Error())
+}
+
+// problem says in place of Go's types what a value was to be.
+func problem(err yaml.Error) string {
+	switch wrong := err.(type) {
+	case *yaml.TypeError:
+		return wanted(wrong.DstType) + " is wanted here"
+	case *yaml.UnexpectedNodeTypeError:
+		switch wrong.Expected {
+		case ast.SequenceType:
+			return "a list is wanted here, such as [a, b]"
+		case ast.MappingType:
+			return "keys with values are wanted here, such as {a: b}"
+		}
+	}
+	return err.GetMessage()
+}
+
+func wanted(of reflect.Type) string {
+	switch kind := of.Kind(); {
+	case of == reflect.TypeFor[time.Duration]():
+		return "a time such as 10s"
+	case of == reflect.TypeFor[bool]():
+		return "true or false"
+	case reflect.Int <= kind && kind <= reflect.Uint64:
+		return "a whole number"
+	case kind == reflect.Float64:
+		return "a number"
+	}
+	return "a text"
 }
 
 // Refuse is the *Error of a key's value, such as of faults[0], or of the file's beginning if the

@@ -87,7 +87,7 @@ func TestThePageIsMade(t *testing.T) {
 func TestMistakesInAFile(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"a key that there is not", "bound: 3", "bounds: 3", `bug.yaml:15:1: unknown field "bounds"`},
-		{"no number", "bound: 3", "bound: many", "bug.yaml:15:8: cannot unmarshal string into Go struct field Row.Bound of type int"},
+		{"no number", "bound: 3", "bound: many", "bug.yaml:15:8: a whole number is wanted here"},
 		{"a key that is missing", "told: https://example.org/bug\n", "", "bug.yaml:1:1: told: it is missing"},
 		{"a bound of nothing", "bound: 3", "bound: 5000", "bug.yaml:15:8: bound: it is from 1 to 1000"},
 		{"another verdict", "verdict: violated", "verdict: valid", "bug.yaml:13:12: finds.verdict: it is violated or allowed"},

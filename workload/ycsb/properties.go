@@ -38,7 +38,7 @@ func coreWorkloads() []string {
 
 // withoutEffect are YCSB's properties that assay ignores. Drivers' properties have a dot.
 func withoutEffect() []string {
-	return []string{"db", "core_workload_insertion_retry_limit", "core_workload_insertion_retry_interval", "readallfieldsbyname", "measurementtype",
+	return []string{"db", "core_workload_insertion_retry_limit", "core_workload_insertion_retry_interval", "readallfieldsbyname", "measurementtype", "reportlatencyforeacherror", "latencytrackederrors",
 		"exporter", "exportfile", "dotransactions", "label", "hosts", "port"}
 }
 

@@ -156,11 +156,11 @@ func TestPropertiesAndFlags(t *testing.T) {
 
 // TestOtherProperties: what has no effect is said, what nobody knows too, and the nearest name.
 func TestOtherProperties(t *testing.T) {
-	_, _, notes, err := proposed(t, nil, nil, "mongodb.url=x", "hdrhistogram.percentiles=9", "db=x", "measurementtype=raw", "recordcuont=3", "core_workload_insertion_retry_limit=2",
+	_, _, notes, err := proposed(t, nil, nil, "mongodb.url=x", "hdrhistogram.percentiles=9", "db=x", "measurementtype=raw", "latencytrackederrors=TIMEOUT", "recordcuont=3", "core_workload_insertion_retry_limit=2",
 		"workload=com.yahoo.ycsb.workloads.CoreWorkload")
 	expect.NoError(t, err)
 	all := strings.Join(notes, "\n")
-	for _, said := range []string{"without effect", "core_workload_insertion_retry_limit, db, hdrhistogram.percentiles, measurementtype, mongodb.url", "recordcuont; did you mean recordcount?"} {
+	for _, said := range []string{"without effect", "core_workload_insertion_retry_limit, db, hdrhistogram.percentiles, latencytrackederrors, measurementtype, mongodb.url", "recordcuont; did you mean recordcount?"} {
 		if !strings.Contains(all, said) {
 			t.Errorf("%q does not say %q", all, said)
 		}
