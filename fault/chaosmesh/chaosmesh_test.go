@@ -58,6 +58,7 @@ func TestFiles(t *testing.T) {
 		{"half of the operations", object("IOChaos", selected+"  action: latency\n  volumePath: /data\n  delay: 100ms\n  percent: 50\n"), "!spec.percent", "!spec.percent: assay does it to every operation; write 100"},
 		{"no space", object("IOChaos", selected+"  action: fault\n  volumePath: /data\n  errno: 28\n  methods: [WRITE]\n  duration: 10s\n"), "disk-full any for 10s", "disk-full any[app=mongodb] for 10s"},
 		{"unreadable files", object("IOChaos", selected+"  action: fault\n  volumePath: /var/lib/mysql\n  path: /var/lib/mysql/**/*.ibd\n  errno: 5\n  methods: [read]\n  duration: 10s\n"), "read-error=*.ibd any for 10s", "!spec.path"},
+		{"another way to fail", object("IOChaos", selected+"  action: mistake\n  volumePath: /d\n  mistake: {filling: zero}\n"), `!spec.action: no fault of assay stands for "mistake"; write latency or fault`, "!spec.action"},
 		{"all operations fail", object("IOChaos", selected+"  action: fault\n  volumePath: /d\n  errno: 5\n"), "!spec.methods: assay has reads fail", "!spec.methods"},
 		{"stress", object("StressChaos", selected+"  stressors:\n    cpu: {workers: 2, load: 100}\n    memory: {workers: 1, size: 256MB}\n  duration: 30s\n"),
 			"!write --fault 'slowcpu=0.1 any'; or do it to pods, with --kubernetes", "stress-cpu=2 any[app=mongodb] for 30s; stress-memory=250000KiB any[app=mongodb] for 30s"},

@@ -142,6 +142,9 @@ func (d *document) rate(m *mapping, text string) string {
 
 func (d *document) ioChaos(m *mapping) {
 	action := m.needed("action", "write latency or fault")
+	if action != "latency" && action != "fault" {
+		m.refuse("action", "write latency or fault", "no fault of assay stands for %q", action)
+	}
 	if share := m.text("percent"); share != "" && share != "100" {
 		m.refuse("percent", "write 100", "assay does it to every operation")
 	}
@@ -191,8 +194,6 @@ func (d *document) ioChaos(m *mapping) {
 		d.add(name, target)
 	case action == "fault":
 		m.refuse("errno", "write 28 (no space) or 5 (input/output error) with methods: [read]", "no fault of assay gives errno %q", errno)
-	default:
-		m.refuse("action", "write latency or fault", "no fault of assay stands for %q", action)
 	}
 }
 
