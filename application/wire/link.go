@@ -72,8 +72,7 @@ func (l *link) run(first []byte) {
 	l.mu.Unlock()
 	close(l.gone) // once an answer that was held back is not told any more
 	if waits {
-		timer := time.AfterFunc(drainTime, func() { _ = l.server.Close() })
-		defer timer.Stop()
+		defer time.AfterFunc(drainTime, func() { _ = l.server.Close() }).Stop()
 	} else {
 		l.server.Close()
 	}
