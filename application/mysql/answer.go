@@ -287,12 +287,12 @@ func (t *talk) ended(b []byte, r *wire.Request) bool {
 	}
 	t.stands(status)
 	behindCursor(status, r)
+	alone := t.reading.part == start // without rows
 	if s := r.Answering(); s != nil {
 		s.Tag = strconv.FormatUint(changed, 10)
 		if s.Closed = status&statusWithin == 0; s.Closed && s.Implicit {
 			s.Before = wire.Committed
 		}
-		alone := t.reading.part == start // without rows
 		if s.Kind == wire.Other && (writes(s.Shape) || alone && changed > 0 && writesWith(s.Shape)) {
 			s.Writes, s.Rows = true, int64(changed)
 			if t.reading.part == rows { // which it returns
@@ -301,7 +301,7 @@ func (t *talk) ended(b []byte, r *wire.Request) bool {
 		}
 	}
 	more := status&statusMore != 0
-	if !more || !r.Last() && !(t.reading.part == rows && calls(r.Answering())) {
+	if !more || alone || !calls(r.Answering()) {
 		r.Answered()
 	}
 	t.reading.part = start

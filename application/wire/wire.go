@@ -237,9 +237,6 @@ func (r *Request) so() []*Statement {
 	return r.Statements
 }
 
-// Last reports whether no statement comes behind the one that is answered now.
-func (r *Request) Last() bool { return r == nil || r.next >= len(r.so())-1 }
-
 // Answered goes on to the next statement.
 func (r *Request) Answered() {
 	if r != nil {
