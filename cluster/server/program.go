@@ -123,11 +123,13 @@ func Executable(path string) string {
 }
 
 // VersionOf is the first number with a dot that the program prints for --version, such as 3.0.2. It is
-// empty if the program prints none within ten seconds.
+// empty if the program prints none within a minute.
 func VersionOf(ctx context.Context, program string) string {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	printed, err := exec.CommandContext(ctx, program, "--version").Output()
+	cmd := exec.CommandContext(ctx, program, "--version")
+	cmd.WaitDelay = time.Second // for a child of it that holds its output
+	printed, err := cmd.Output()
 	if err != nil {
 		return ""
 	}

@@ -218,7 +218,7 @@ func (h *Hunt) step(ctx context.Context) (problem, err error) {
 		return t.Problem, os.RemoveAll(folder)
 	}
 	h.Plans++
-	if h.formed && t.Result != nil {
+	if h.formed {
 		h.Formed++
 	}
 	if h.varied != nil {
@@ -227,7 +227,7 @@ func (h *Hunt) step(ctx context.Context) (problem, err error) {
 	fresh := h.Coverage.Add(t.Seen)
 	h.wait(p)
 	if fresh > 0 && t.Result != nil && !h.Random {
-		h.keep(Kept{Plan: p, Fresh: fresh, Seconds: time.Since(began).Round(100 * time.Millisecond).Seconds()})
+		h.keep(Kept{Plan: p, Fresh: fresh, Seconds: time.Since(began).Round(time.Second).Seconds()})
 	}
 	found := h.judge(p, t, folder)
 	h.count(p, t)
@@ -280,7 +280,7 @@ func (h *Hunt) hitsOf(t Trial) (all []hit) {
 
 func (h *Hunt) judge(p Plan, t Trial, folder string) (fresh bool) {
 	for _, found := range h.hitsOf(t) {
-		at := slices.IndexFunc(h.Findings, func(f Finding) bool { return f.Key == found.key })
+		at := slices.IndexFunc(h.Findings, func(f Finding) bool { return f.is(found) })
 		if at >= 0 {
 			h.Findings[at].Seen++
 			continue

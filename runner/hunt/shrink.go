@@ -2,6 +2,7 @@ package hunt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -22,54 +23,45 @@ const (
 )
 
 func (h *Hunt) finish(ctx context.Context) error {
-	for i := range h.Findings {
+	for i := 0; i < len(h.Findings); i++ { // shrinking may find more
 		if h.Findings[i].Shrunk || h.o.ShrinkFor == 0 || ctx.Err() != nil {
 			continue
 		}
-		met := h.reduce(ctx, i)
-		for _, m := range met { // which adds findings
-			h.judge(m.plan, m.trial, m.folder)
-		}
-		h.last = time.Now()
-		if err := h.end(); err != nil {
+		if err := errors.Join(h.reduce(ctx, i), h.end()); err != nil {
 			return err
 		}
+		h.last = time.Now()
 	}
 	return nil
-}
-
-// met is a run that showed another broken promise than the one that is shrunk.
-type met struct {
-	plan   Plan
-	trial  Trial
-	folder string
 }
 
 // reduction is the shrinking of one finding.
 type reduction struct {
 	*Hunt
-	of     *Finding
 	number int // of the finding
 	began  time.Time
-	met    []met
+	// problem is why what a run met could not be kept; nil if it could.
+	problem error
 	// found are the keys of what the last run showed; decided says that it could show something.
 	found   []string
 	decided bool
 }
 
-// reduce shrinks a finding, and estimates its probability on new clusters. It returns the runs that
-// showed another broken promise, whose folders are kept.
-func (h *Hunt) reduce(ctx context.Context, number int) []met {
-	f := &h.Findings[number]
-	r := &reduction{Hunt: h, of: f, number: number, began: time.Now()}
+// of is the finding. Another one that a run meets moves it.
+func (r *reduction) of() *Finding { return &r.Findings[r.number] }
+
+// reduce shrinks a finding, and estimates its probability on new clusters. What its runs show besides,
+// if it breaks a promise, is a finding of its own.
+func (h *Hunt) reduce(ctx context.Context, number int) error {
+	r := &reduction{Hunt: h, number: number, began: time.Now()}
 	// Two thirds of the time are for shrinking, the rest for the probability.
 	more := func() bool { return ctx.Err() == nil && time.Since(r.began) < h.o.ShrinkFor*2/3 }
 	tries, again := 1, false
 	for !again && tries < 4 && more() { // a finding that is not shown each time is missed by one try
-		tries, again = tries+1, r.shows(ctx, h.ground.Try, f.Plan)
+		tries, again = tries+1, r.shows(ctx, h.ground.Try, r.of().Plan)
 	}
 	if again {
-		f.Plan = h.space.shrink(f.Plan, func(p Plan) bool {
+		p := h.space.shrink(r.of().Plan, func(p Plan) bool {
 			for range tries {
 				if more() && r.shows(ctx, h.ground.Try, p) {
 					h.o.Tell("smaller: " + report.CommandLine(p.Words(h.space.on(p))))
@@ -78,39 +70,44 @@ func (h *Hunt) reduce(ctx context.Context, number int) []met {
 			}
 			return false
 		}, more)
+		r.of().Plan = p
 	}
-	f.Command = h.command(f.Plan)
+	r.of().Command = h.command(r.of().Plan)
 	r.confirm(ctx)
-	f.Shrunk = ctx.Err() == nil
-	h.o.Tell(f.probability())
-	return r.met
+	r.of().Shrunk = ctx.Err() == nil
+	h.o.Tell(r.of().probability())
+	return r.problem
 }
 
 // shows reports whether a run of the plan shows the finding.
 func (r *reduction) shows(ctx context.Context, try func(context.Context, Plan, string) Trial, p Plan) bool {
-	f := r.of
+	f := r.of()
 	f.Tries++
 	folder := r.runFolder(fmt.Sprintf("shrink-%03d-%d", r.number+1, f.Tries))
 	_ = os.RemoveAll(folder) // which an assay that was killed has left
 	t := try(ctx, p, folder)
 	all := r.hitsOf(t)
+	i := slices.IndexFunc(all, f.is)
+	if i >= 0 {
+		f.Key = all[i].key
+	}
 	r.found = nil
-	other := false
+	besides := false
 	for _, hit := range all {
 		r.found = append(r.found, hit.key)
-		other = other || hit.verdict == check.Violated && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Key == hit.key })
+		besides = besides || hit.verdict == check.Violated && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.is(hit) })
 	}
-	if other {
-		r.met = append(r.met, met{p, t, folder})
+	if besides {
+		r.judge(p, t, folder)
+		r.problem = errors.Join(r.problem, r.save())
 	} else {
 		_ = os.RemoveAll(folder)
 	}
-	i := slices.Index(r.found, f.Key)
 	r.decided = i >= 0 || t.Result != nil && (t.Result.Verdict != check.Unknown || f.Goal == GoalOutage || f.Goal == GoalTwoPrimaries)
 	if i < 0 || ctx.Err() != nil {
 		return false
 	}
-	if f.History == "" || all[i].history != "" && len(all[i].history) < len(f.History) {
+	if f = r.of(); f.History == "" || all[i].history != "" && len(all[i].history) < len(f.History) {
 		f.History = all[i].history
 	}
 	return true
@@ -121,12 +118,13 @@ func (r *reduction) shows(ctx context.Context, try func(context.Context, Plan, s
 // not wait for its servers to heal. A run without a result shows nothing, nor does one without a
 // verdict, except of what is seen without one.
 func (r *reduction) confirm(ctx context.Context) {
-	f := r.of
+	f := r.of()
 	f.Found, f.Of, f.RunSeconds, f.Undecided = 0, 0, 0, 0
 	besides := map[string]int{}
 	for f.Goal != unhealed && f.Of < confirmations && f.Undecided < mostFailed && ctx.Err() == nil && (f.Of == 0 || time.Since(r.began) < r.o.ShrinkFor) {
 		start := time.Now()
 		found := r.shows(ctx, r.ground.Alone, f.Plan)
+		f = r.of()
 		if ctx.Err() != nil {
 			break
 		}

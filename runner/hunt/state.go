@@ -94,6 +94,12 @@ type Finding struct {
 	High      float64 `json:"high"`
 }
 
+// is reports whether a hit is the finding. Earlier versions left the kind out of the key of a broken
+// promise.
+func (f Finding) is(h hit) bool {
+	return f.Key == h.key || f.Goal == GoalViolation && h.goal == f.Goal && h.kind != "" && f.Key == strings.TrimSuffix(h.key, " "+h.kind)
+}
+
 // Read reads the state of a hunt from its folder. Errors are *runner.FolderError.
 func Read(folder string) (*State, error) {
 	text, err := os.ReadFile(filepath.Join(folder, FileState))

@@ -22,6 +22,8 @@ type program struct {
 	invariants   []invariant
 	counts       []rowCount
 	lists        []rowList
+	// expects says that a transaction may have an expectation.
+	expects bool
 	// setup makes tables and loads rows; nil for nothing.
 	setup      func(s *setup) error
 	weights    uint64

@@ -46,7 +46,7 @@ type asking func(ctx context.Context, s Statement) (answer, error)
 func (w *Work) alone(ctx context.Context) error {
 	p := w.program
 	product, err := w.Describe(ctx)
-	if err != nil || len(p.invariants)+len(p.counts)+len(p.lists) == 0 && !w.expects || slices.ContainsFunc(product.Settings, func(s store.Setting) bool { return s.Name == store.SettingBugs }) {
+	if err != nil || len(p.invariants)+len(p.counts)+len(p.lists) == 0 && !p.expects || slices.ContainsFunc(product.Settings, func(s store.Setting) bool { return s.Name == store.SettingBugs }) {
 		return err
 	}
 	t := &serial{work: w, until: time.Now().Add(serialTime)}

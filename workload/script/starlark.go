@@ -25,7 +25,7 @@ func parse(file, text string, defines map[string]string, statements *statements)
 
 // declare reads declarations, without checks across them.
 func declare(file, text string, defines map[string]string, statements *statements) (*program, error) {
-	d := &declarations{file: file, defines: defines, program: &program{path: file, statements: statements, handle: handleMembers(), generators: generatorMembers()}}
+	d := &declarations{file: file, defines: defines, program: &program{path: file, expects: strings.Contains(text, "expect"), statements: statements, handle: handleMembers(), generators: generatorMembers()}}
 	// No while, recursion or load, so every script ends.
 	globals, err := starlark.ExecFileOptions(&syntax.FileOptions{Set: true, TopLevelControl: true}, newThread(), file, text, d.builtins())
 	if err != nil {

@@ -28,8 +28,6 @@ type Work struct {
 	watch    *watch
 	// kept is the number of transactions of a single client that kept the rules; 0 if not tried.
 	kept int64
-	// expects is true if a transaction that was tried had an expectation.
-	expects bool
 	// scale is pgbench's variable; see variablesOf.
 	scale     int64
 	scaleOnce sync.Once
@@ -276,7 +274,6 @@ func (w *Work) rehearse(ctx context.Context) error {
 			}
 			return store.ErrRollback
 		})
-		w.expects = w.expects || c.expected > 0
 		if err := c.tried(ctx, reply); err != nil {
 			return err
 		}
