@@ -145,16 +145,20 @@ func Run(ctx context.Context, p Plan) (r *Report, err error) {
 	return r.finish(), nil
 }
 
-// listen opens a proxy, and leaves in the folder what an application knows its certificate by.
-func (p Plan) listen() (*wire.Proxy, error) {
-	proxy, err := wire.Listen("127.0.0.1:0", p.Product)
-	if err != nil {
-		return nil, err
+// listen opens the proxy of the next run, with the certificate of the one before.
+func (t *trying) listen() (err error) {
+	const address = "127.0.0.1:0"
+	if t.proxy != nil {
+		t.proxy, err = t.proxy.Again(address)
+		return err
 	}
-	if err := os.WriteFile(p.authority(), proxy.Authority(), 0o644); err != nil {
-		return nil, errors.Join(err, proxy.Close())
+	if t.proxy, err = wire.Listen(address, t.Product); err != nil {
+		return err
 	}
-	return proxy, nil
+	if err := os.WriteFile(t.authority(), t.proxy.Authority(), 0o644); err != nil {
+		return errors.Join(err, t.proxy.Close())
+	}
+	return nil
 }
 
 // authority is the file that an encrypted application trusts.
@@ -257,7 +261,7 @@ func (t *trying) once(ctx context.Context, f *wire.Fault) (*run, error) {
 // before the application starts, and healed once it has ended. An error is one that ends it all.
 func (t *trying) around(ctx context.Context, f *wire.Fault, start func(*run), healed func(context.Context, *run) error) (r *run, err error) {
 	// A process that the application leaves behind reaches no later run.
-	if t.proxy, err = t.listen(); err != nil {
+	if err := t.listen(); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, t.proxy.Close()) }()

@@ -61,6 +61,9 @@ func actionsAt(p *wire.Place, late []time.Duration) (all []wire.Action) {
 		return []wire.Action{wire.Reset, wire.Standby, wire.Shutdown}
 	case p.Kind == wire.Begin, p.Within && p.Kind == wire.Other: // pgjdbc sends BEGIN and a statement as one
 		all = []wire.Action{wire.AnswerLost, wire.GiveDeadlock, wire.Shutdown, wire.Silent, wire.Cut}
+		if p.Kind == wire.Begin {
+			all = append(all, wire.Reset, wire.Standby)
+		}
 	default:
 		all = []wire.Action{wire.Shutdown, wire.Reset, wire.AnswerSilent}
 	}

@@ -162,7 +162,7 @@ func TestEachPlaceIsMet(t *testing.T) {
 		}
 	}
 	pipelined := choose([]*wire.Place{{Name: "abab0000", Kind: wire.Begin, Times: 1, Shapes: []string{"BEGIN", "INSERT a"}}}, 7, late, every)
-	for _, action := range []wire.Action{wire.AnswerLost, wire.GiveDeadlock, wire.Silent, wire.Cut} {
+	for _, action := range []wire.Action{wire.AnswerLost, wire.GiveDeadlock, wire.Silent, wire.Cut, wire.Reset, wire.Standby} {
 		if !slices.ContainsFunc(pipelined, func(f *wire.Fault) bool { return f.Action == action }) {
 			t.Errorf("a statement that BEGIN is sent with, as pgjdbc does, meets no %s", action)
 		}

@@ -115,10 +115,12 @@ func (s *Served) Run(ctx context.Context) (Untouched, error) {
 }
 
 func (s *Served) passed() Untouched {
+	recorder := s.proxy.Recorder() // which is not asked for under the ledger's lock: the proxy holds its own while transactions end
+	problem := recorder.Problem()
 	s.ledger.mu.Lock()
 	defer s.ledger.mu.Unlock()
-	u := s.ledger.tally.describe(s.proxy.Recorder(), time.Since(s.began))
-	if problem := s.proxy.Recorder().Problem(); problem != nil {
+	u := s.ledger.tally.describe(recorder, time.Since(s.began))
+	if problem != nil {
 		u.Problem = problem.Error()
 	}
 	return u

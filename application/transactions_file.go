@@ -67,7 +67,11 @@ func (l *ledger) Settled(t *wire.Transaction) {
 }
 
 // Failed implements wire.Sink.
-func (l *ledger) Failed(err error) { l.failed(err) }
+func (l *ledger) Failed(err error) {
+	if l.failed != nil {
+		l.failed(err)
+	}
+}
 
 // write writes what is queued, as much at once as has come in a moment.
 func (l *ledger) write() {

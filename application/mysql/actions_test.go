@@ -58,17 +58,17 @@ func actions(t *testing.T, address string) {
 		_, err = conn.ExecContext(t.Context(), "BEGIN")
 		expect.NoError(t, err)
 		proxy.Arm(&wire.Fault{Action: c.action, Time: 1, Matches: func(_ wire.Kind, shapes string) bool { return strings.Contains(shapes, c.at) }})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		if strings.HasPrefix(c.reads, "context") { // which comes whenever
-			cancel()
-			ctx, cancel = context.WithTimeout(t.Context(), time.Second)
-		}
 		for _, text := range []string{fmt.Sprintf("INSERT INTO shop.a VALUES (%d)", n), "COMMIT"} {
-			if _, err = conn.ExecContext(ctx, text); err != nil {
+			limit := time.Minute
+			if strings.HasPrefix(c.reads, "context") && strings.Contains(text, c.at) {
+				limit = time.Second
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			_, err = conn.ExecContext(ctx, text)
+			if cancel(); err != nil {
 				break
 			}
 		}
-		cancel()
 		proxy.Arm(nil)
 		said := fmt.Sprint(err)
 		if _, numbered := errors.AsType[*library.MySQLError](err); err != nil && !numbered && !errors.Is(err, context.DeadlineExceeded) {

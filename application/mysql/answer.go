@@ -322,6 +322,9 @@ func (t *talk) failed(b []byte, r *wire.Request) {
 		return
 	}
 	code, s := binary.LittleEndian.Uint16(b[1:]), r.Answering()
+	if s == nil && code == codeDeadlock && t.State() == wire.Within && r != nil && len(r.Statements) > 0 {
+		s = r.Statements[len(r.Statements)-1] // it rolls back all, whoever's it is
+	}
 	commit := s != nil && s.Kind == wire.Commit
 	if s != nil {
 		s.Before = before(s, code)

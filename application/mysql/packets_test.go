@@ -143,15 +143,17 @@ func TestCalls(t *testing.T) {
 	result := slices.Concat(packet(1, []byte{1}), packet(2, []byte("\x03def")), packet(3, end), packet(4, []byte("\x017")), packet(5, end))
 	ok := func(rows, status byte) []byte { return packet(6, []byte{0, rows, 0, status, 0, 0, 0}) }
 	deadlock := packet(6, append([]byte{errorPacket, 0xbd, 4}, "#40001deadlock"...))
+	empty := packet(6, append([]byte{errorPacket, 0x29, 4}, "#42000empty"...))
 	for text, c := range map[string]struct {
 		answer []byte
 		want   string
 	}{
+		"EXECUTE IMMEDIATE 'CALL p()'":     {slices.Concat(result, result, deadlock), "1213 #40001deadlock"},
 		"CALL p()":                         {slices.Concat(result, deadlock), "1213 #40001deadlock"},
 		"call p(); COMMIT":                 {slices.Concat(result, deadlock), "1213 #40001deadlock|"},
 		"CALL p(); INSERT INTO t SELECT 1": {slices.Concat(result, result, ok(0, statusMore|statusWithin), ok(3, statusWithin)), "0|3"},
 		"SELECT 1; INSERT INTO t SELECT 1": {slices.Concat(result, ok(3, statusWithin)), "0|3"},
-		"INSERT INTO t SELECT 1; /* */":    {slices.Concat(ok(3, statusMore|statusWithin), deadlock), "3"}, // the error is of an empty statement
+		"INSERT INTO t SELECT 1; /* */":    {slices.Concat(ok(3, statusMore|statusWithin), empty), "3"}, // the error is of an empty statement
 	} {
 		to := within(0)
 		all, _ := asks(t, to, query(text))

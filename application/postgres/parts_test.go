@@ -181,11 +181,12 @@ func TestDataAreOwed(t *testing.T) {
 	streams := encoded(t, &pgproto3.CopyBothResponse{})
 	data, ends := encoded(t, &pgproto3.CopyData{Data: []byte("1\n")}), encoded(t, &pgproto3.CopyDone{})
 	for name, c := range map[string]struct {
-		answered, sent, last []byte
-		owed                 bool
+		early, answered, sent, last []byte
+		owed                        bool
 	}{
 		"asked": {answered: asks, owed: true}, "a part": {answered: asks, sent: data, owed: true}, "the log": {answered: streams, sent: data, owed: true},
 		"all": {answered: asks, sent: slices.Concat(data, ends)}, "refused": {answered: asks, sent: data, last: refused}, "not asked": {answered: refused},
+		"all before it asks": {early: slices.Concat(data, ends), answered: asks},
 	} {
 		to := &owing{talk: &talk{}}
 		next := func(b []byte) {
@@ -195,6 +196,7 @@ func TestDataAreOwed(t *testing.T) {
 			}
 		}
 		next(encoded(t, &pgproto3.Query{String: "COPY t FROM STDIN"}))
+		next(c.early)
 		to.Answer(c.answered, &wire.Request{})
 		next(c.sent)
 		if to.Answer(c.last, &wire.Request{}); to.Owes() != c.owed {

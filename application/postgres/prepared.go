@@ -140,7 +140,7 @@ func (q *requests) take(message []byte) {
 // deallocate forgets what a text has the server forget, as psycopg's do.
 func (q *requests) deallocate(text string) {
 	words := strings.Fields(strings.TrimSuffix(strings.TrimSpace(text[:min(len(text), mostDeallocating)]), ";"))
-	if len(q.prepared) == 0 || len(words) < 2 {
+	if len(q.prepared) == 0 || len(words) != 2 && (len(words) != 3 || !strings.EqualFold(words[1], "PREPARE")) {
 		return
 	}
 	first, name := strings.ToUpper(words[0]), words[len(words)-1]

@@ -54,6 +54,8 @@ type requests struct {
 	some, said bool
 	// synced is true if the last request ended by Sync, and copied if data of COPY has ended since.
 	synced, copied bool
+	// copies is how many COPYs the application has ended.
+	copies int64
 
 	parsed   string // the shape of what was prepared last
 	prepared map[string]*prepared
@@ -83,7 +85,10 @@ func (q *requests) next(b []byte, full bool) (n int, r *wire.Request) {
 		case 'P', 'B', 'E', 'C', 'D':
 			q.take(message)
 		default: // a password, data of COPY, Flush, Terminate
-			q.copied = q.copied || message[0] == 'c' || message[0] == 'f'
+			if message[0] == 'c' || message[0] == 'f' {
+				q.copied = true
+				q.copies++
+			}
 			return at, q.opened()
 		}
 	}

@@ -173,4 +173,10 @@ func TestClosedWhileItDials(t *testing.T) {
 	expect.NoError(t, err)
 	<-protocol.dialed
 	expect.NoError(t, p.Close(), app.Close(), p.Recorder().Problem())
+	again, err := p.Again("127.0.0.1:0") // which applications know by the same certificate
+	expect.NoError(t, err)
+	if string(again.Authority()) != string(p.Authority()) || len(again.Authority()) == 0 {
+		t.Error("another listener has another certificate")
+	}
+	expect.NoError(t, again.Close())
 }

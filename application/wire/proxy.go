@@ -43,14 +43,25 @@ func Listen(address string, protocol Protocol) (*Proxy, error) {
 
 // ListenFor is Listen with a first recording whose transactions sink takes, unless it is nil.
 func ListenFor(address string, protocol Protocol, sink Sink) (*Proxy, error) {
+	return (&Proxy{protocol: protocol}).listen(address, sink)
+}
+
+// Again opens another Proxy at an address of the same host, with the same certificate.
+func (p *Proxy) Again(address string) (*Proxy, error) {
+	return (&Proxy{protocol: p.protocol, config: p.config, authority: p.authority}).listen(address, nil)
+}
+
+func (p *Proxy) listen(address string, sink Sink) (*Proxy, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for the application: %w", err)
 	}
-	p := &Proxy{protocol: protocol, listener: listener, recorder: NewRecorder(), links: map[*link]struct{}{}}
+	p.listener, p.recorder, p.links = listener, NewRecorder(), map[*link]struct{}{}
 	p.recorder.sink = sink
-	if p.config, p.authority, err = certify(listener.Addr()); err != nil {
-		return nil, errors.Join(err, listener.Close())
+	if p.config == nil {
+		if p.config, p.authority, err = certify(listener.Addr()); err != nil {
+			return nil, errors.Join(err, listener.Close())
+		}
 	}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.loops = eventloop.Several(max(1, runtime.GOMAXPROCS(0)/2)) // application and server take the others

@@ -68,6 +68,9 @@ func (l *link) finish(r *Request) (last bool) {
 	}
 	if r.own && !r.shown {
 		if r.instead != nil {
+			for _, s := range r.replaced {
+				s.Answered = now
+			}
 			l.add(&Request{Statements: r.replaced, Session: r.Session, place: r.place, sent: r.sent}, true)
 		}
 		if l.talk.State() == Idle && l.tx != nil {

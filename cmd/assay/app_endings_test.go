@@ -17,7 +17,7 @@ func TestAKilledProxyConvictsNobody(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, databaseOf(t, "killed"))
 	e := start(t, command{dir: s.dir, env: s.env, messy: true, args: []string{"app", "--reset", s.reset, "--tries", "1", "--out", "out", "--",
-		"sh", "-c", `echo "SELECT pg_sleep(1); INSERT INTO sale VALUES ('a', 1, 0)" | psql -q`}})
+		"sh", "-c", `n=0; [ -e out/run-003.log ] && n=60; echo "SELECT pg_sleep($n); INSERT INTO sale VALUES ('a', 1, 0)" | psql -q`}})
 	e.untilTrue("third run", func() bool {
 		found, _ := filepath.Glob(filepath.Join(s.dir, "out", "run-003.log"))
 		return len(found) > 0

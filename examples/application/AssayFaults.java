@@ -50,7 +50,7 @@ public final class AssayFaults implements AutoCloseable {
     @Override
     public void close() {
         if (!call("DELETE", "/fault", "").contains("\"met\":true")) {
-            throw new AssertionError("the application came to no such " + at + ": " + containing + "; with autocommit, use at \"statement\"");
+            throw new AssertionError("the application came to no such " + at + ": " + containing + (at.equals("commit") ? "; with autocommit, use at \"statement\"" : ""));
         }
     }
 

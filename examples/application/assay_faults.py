@@ -34,7 +34,8 @@ def fault(action, at="commit", containing="", time=1):
         call("DELETE", "/fault")
         raise
     if not call("DELETE", "/fault")["met"]:
-        raise AssertionError("the application came to no such %s: %r; with autocommit, use at=\"statement\"" % (at, containing))
+        hint = "; with autocommit, use at=\"statement\"" if at == "commit" else ""
+        raise AssertionError("the application came to no such %s: %r%s" % (at, containing, hint))
 
 
 def cut_after_commit(containing=""):
