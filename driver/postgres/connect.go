@@ -53,7 +53,7 @@ const applicationName = "assay"
 const (
 	wantAddress   = "postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE, with characters such as @ : / # ? in the password percent-encoded"
 	hintPrivilege = "the user needs the privilege CREATE on the database (GRANT CREATE ON DATABASE ... TO ...)"
-	hintReadOnly  = "this server is a standby, or default_transaction_read_only is on for it, the database or the user; give the primary's address, or turn the setting off"
+	hintReadOnly  = "this server is a standby, or default_transaction_read_only is on for it, the database or the user; turn the setting off, or give the primary's address, or several hosts and target_session_attrs=read-write"
 )
 
 func hintOwner(schema, owner, user string) string {
