@@ -76,7 +76,7 @@ func TestDisksFail(t *testing.T) {
 		{"disk-full n1 at 0s for 300ms", "no space left on device", "its disk works again"},
 		{"read-error=base/*/* n1 at 0s for 300ms", "base/", "its disk works again"},
 		{"bit-flip=base/5/PG_VERSION any at 0s for 10s", "PG_VERSION was 0x", "the byte is what it was"}, // of the database that is written to
-		{"bit-flip=data/PG_VERSION any at 0s for 100ms", unread, "the byte is what it was"},             // which is for the start
+		{"bit-flip=data/PG_VERSION any at 0s for 100ms", unread, "the byte is what it was"},              // which is for the start
 		{"io-delay=20ms n1 at 0s for 1s", "kept waiting, ", "as quick as before"},
 	} {
 		expect.NoError(t, Validate(t.Context(), parse(t, test.fault), Servers(c)))
