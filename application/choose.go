@@ -59,11 +59,10 @@ func actionsAt(p *wire.Place, late []time.Duration) (all []wire.Action) {
 		return []wire.Action{wire.Shutdown, wire.AnswerSilent}
 	case p.Kind == wire.Begin && len(p.Shapes) == 1:
 		return []wire.Action{wire.Reset, wire.Standby, wire.Shutdown}
-	case p.Kind == wire.Begin, p.Within && p.Kind == wire.Other: // pgjdbc sends BEGIN and a statement as one
+	case p.Kind == wire.Begin: // pgjdbc sends it and a statement as one
+		all = []wire.Action{wire.AnswerLost, wire.GiveDeadlock, wire.Shutdown, wire.Silent, wire.Cut, wire.Reset, wire.Standby}
+	case p.Within && p.Kind == wire.Other:
 		all = []wire.Action{wire.AnswerLost, wire.GiveDeadlock, wire.Shutdown, wire.Silent, wire.Cut}
-		if p.Kind == wire.Begin {
-			all = append(all, wire.Reset, wire.Standby)
-		}
 	default:
 		all = []wire.Action{wire.Shutdown, wire.Reset, wire.AnswerSilent}
 	}

@@ -14,6 +14,8 @@ type answers struct {
 	state atomic.Uint32
 	// readied counts how often the server was ready: behind the login, and behind each request.
 	readied atomic.Int64
+	// asks counts how often the server has asked for data of COPY, or has begun to stream its log.
+	asks atomic.Int64
 	// copies is true while the server sends data of COPY, which changes nothing.
 	copies bool
 	shape  shape // of the rows of a text
@@ -65,6 +67,7 @@ func (a *answers) next(b []byte, r *wire.Request) (n int, done bool) {
 		}
 		if asks && r != nil {
 			r.Asks = true
+			a.asks.Add(1)
 			if s := r.Answering(); s != nil { // whose data are not looked at
 				s.Partial = true
 			}

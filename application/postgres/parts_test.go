@@ -188,7 +188,7 @@ func TestDataAreOwed(t *testing.T) {
 		"all": {answered: asks, sent: slices.Concat(data, ends)}, "refused": {answered: asks, sent: data, last: refused}, "not asked": {answered: refused},
 		"all before it asks": {early: slices.Concat(data, ends), answered: asks},
 	} {
-		to := &owing{talk: &talk{}}
+		to := &talk{}
 		next := func(b []byte) {
 			for len(b) > 0 {
 				n, _ := to.Request(b, false)

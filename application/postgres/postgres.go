@@ -137,7 +137,7 @@ func (s *Server) Greet(ctx context.Context, app *wire.App) ([]byte, wire.Talk, e
 			return nil, nil, err
 		}
 		if code != codeCancel {
-			return message, &owing{talk: &talk{login: login(message)}}, nil
+			return message, &talk{login: login(message)}, nil
 		}
 		return nil, nil, s.cancel(ctx, message)
 	}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"bytes"
 	"encoding/binary"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -16,8 +17,20 @@ type talk struct {
 	answered answers
 }
 
-func (t *talk) Answer(b []byte, r *wire.Request) (int, bool) { return t.answered.next(b, r) }
-func (t *talk) State() wire.State                            { return wire.State(t.answered.state.Load()) }
+func (t *talk) State() wire.State { return wire.State(t.answered.state.Load()) }
+
+// Answer implements wire.Talk.
+func (t *talk) Answer(b []byte, r *wire.Request) (int, bool) {
+	n, done := t.answered.next(b, r)
+	if done { // whatever a COPY that failed has left open
+		t.answered.asks.Store(t.asked.copies.Load())
+	}
+	return n, done
+}
+
+// Owes implements wire.Owing: the server has asked for data of COPY, or streams its log, and no end of them
+// has come. Some clients send them before the server asks.
+func (t *talk) Owes() bool { return t.answered.asks.Load() > t.asked.copies.Load() }
 
 // Request implements wire.Talk. Portals end with their transaction: once all is answered, and none is open.
 func (t *talk) Request(b []byte, full bool) (int, *wire.Request) {
@@ -55,7 +68,7 @@ type requests struct {
 	// synced is true if the last request ended by Sync, and copied if data of COPY has ended since.
 	synced, copied bool
 	// copies is how many COPYs the application has ended.
-	copies int64
+	copies atomic.Int64
 
 	parsed   string // the shape of what was prepared last
 	prepared map[string]*prepared
@@ -87,7 +100,7 @@ func (q *requests) next(b []byte, full bool) (n int, r *wire.Request) {
 		default: // a password, data of COPY, Flush, Terminate
 			if message[0] == 'c' || message[0] == 'f' {
 				q.copied = true
-				q.copies++
+				q.copies.Add(1)
 			}
 			return at, q.opened()
 		}

@@ -60,7 +60,6 @@ type Set struct {
 	*streaming.Set
 	options           Options
 	patroni, postgres string
-	version           string
 	rest              []int // the port of each node's REST API
 }
 
@@ -77,9 +76,8 @@ func Start(ctx context.Context, o Options) (*Set, error) {
 	if s.patroni, err = patroniProgram().Find(o.Programs); err != nil {
 		return nil, err
 	}
-	s.version = server.VersionOf(ctx, s.patroni)
 	s.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "Patroni", LogPrefix: "patroni", Usual: 3,
-		Programs: s.postgres, Settings: o.Settings})
+		Programs: s.postgres, Settings: o.Settings, ManagerVersion: server.VersionOf(ctx, s.patroni)})
 	if err != nil {
 		return nil, fmt.Errorf("start Patroni: %w", err)
 	}
@@ -88,9 +86,6 @@ func Start(ctx context.Context, o Options) (*Set, error) {
 	}
 	return s, nil
 }
-
-// ManagerVersion is Patroni's version; empty if unknown.
-func (s *Set) ManagerVersion() string { return s.version }
 
 func patroniProgram() server.Program {
 	return server.Program{Name: "patroni", Folders: []string{"/usr/bin", "/usr/local/bin"},

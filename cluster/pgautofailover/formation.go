@@ -42,7 +42,6 @@ type Formation struct {
 	*streaming.Set
 	options  Options
 	autoctl  string // the program
-	version  string
 	postgres string // the folder of PostgreSQL's programs
 	monitor  *server.Node
 }
@@ -67,8 +66,7 @@ func Start(ctx context.Context, o Options) (*Formation, error) {
 	if f.autoctl, err = autoctlProgram(f.postgres).Find(o.Programs); err != nil {
 		return nil, err
 	}
-	f.version = server.VersionOf(ctx, f.autoctl)
-	if err := f.makeNodes(); err != nil {
+	if err := f.makeNodes(ctx); err != nil {
 		return nil, fmt.Errorf("start pg_auto_failover: %w", err)
 	}
 	if err := f.startAll(ctx); err != nil {
@@ -77,19 +75,16 @@ func Start(ctx context.Context, o Options) (*Formation, error) {
 	return f, nil
 }
 
-// ManagerVersion is pg_auto_failover's version; empty if unknown.
-func (f *Formation) ManagerVersion() string { return f.version }
-
 func autoctlProgram(beside string) server.Program {
 	return server.Program{Name: "pg_autoctl", Folders: []string{beside, "/usr/bin", "/usr/local/bin"},
 		Get: "install pg_auto_failover (apt-get install pg-auto-failover-cli postgresql-15-auto-failover, or scripts/install-servers.sh pg-auto-failover)"}
 }
 
-func (f *Formation) makeNodes() error {
+func (f *Formation) makeNodes(ctx context.Context) error {
 	o := f.options
 	var err error
 	f.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "pg_auto_failover", LogPrefix: "pg_autoctl", Usual: 2,
-		Programs: f.postgres, Settings: o.Settings})
+		Programs: f.postgres, Settings: o.Settings, ManagerVersion: server.VersionOf(ctx, f.autoctl)})
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,6 @@ type Set struct {
 	*streaming.Set
 	options  Options
 	programs string // the folder of PostgreSQL's programs and repmgr's
-	version  string
 }
 
 // Start returns when all stream from the first node. It needs Linux and root. A missing program is
@@ -61,9 +60,9 @@ func Start(ctx context.Context, o Options) (*Set, error) {
 		return nil, &server.MissingError{Program: "repmgrd", Looked: []string{s.programs},
 			Get: "install repmgr (apt-get install postgresql-15-repmgr, or scripts/install-servers.sh repmgr)"}
 	}
-	s.version = server.VersionOf(ctx, filepath.Join(s.programs, "repmgr")) // repmgrd tells root nothing
 	s.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "repmgr", LogPrefix: "repmgr", Usual: 3,
-		Programs: s.programs, Settings: o.Settings})
+		Programs: s.programs, Settings: o.Settings,
+		ManagerVersion: server.VersionOf(ctx, filepath.Join(s.programs, "repmgr"))}) // repmgrd tells root nothing
 	if err != nil {
 		return nil, fmt.Errorf("start repmgr: %w", err)
 	}
@@ -72,9 +71,6 @@ func Start(ctx context.Context, o Options) (*Set, error) {
 	}
 	return s, nil
 }
-
-// ManagerVersion is repmgr's version; empty if unknown.
-func (s *Set) ManagerVersion() string { return s.version }
 
 func (s *Set) startAll(ctx context.Context) error {
 	for i, n := range s.Nodes() {

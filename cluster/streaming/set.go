@@ -51,8 +51,10 @@ type Placement struct {
 type Options struct {
 	Placement
 	// Product is the name, in errors, of the program that leads the set, or PostgreSQL.
-	Product   string
-	LogPrefix string
+	Product string
+	// ManagerVersion is the version of that program; empty if there is none or unknown.
+	ManagerVersion string
+	LogPrefix      string
 	// Usual is the number of servers if neither Nodes nor Machines say.
 	Usual    int
 	Programs string
@@ -132,6 +134,9 @@ func (s *Set) Nodes() []*server.Node { return s.nodes }
 
 // Dir is the folder of all servers.
 func (s *Set) Dir() string { return s.options.Dir }
+
+// ManagerVersion is the version of the program that leads the set; empty if there is none or unknown.
+func (s *Set) ManagerVersion() string { return s.options.ManagerVersion }
 
 // Names are the servers' names.
 func (s *Set) Names() []string { return s.names }

@@ -134,14 +134,14 @@ func chosenRow(rows []known.Row, name string) ([]known.Row, error) {
 
 func (f *knownFlags) list(out io.Writer, rows []known.Row) error {
 	hunts, err := known.Recorded()
-	absent, absentErr := known.NotHad()
+	without, listErr := known.BugsWithoutRow()
 	switch {
-	case err != nil || absentErr != nil:
-		return errors.Join(err, absentErr)
+	case err != nil || listErr != nil:
+		return errors.Join(err, listErr)
 	case f.json:
 		return printJSON(out, rows)
 	case f.page:
-		_, err := io.WriteString(out, known.Page(rows, hunts, absent))
+		_, err := io.WriteString(out, known.Page(rows, hunts, without))
 		return err
 	}
 	var b strings.Builder

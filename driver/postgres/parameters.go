@@ -18,9 +18,9 @@ import (
 //
 // Settings that are under test or the administrator's decision stay, as they fail with an error at
 // worst: isolation, durability, default_transaction_read_only, row_security,
-// session_replication_role, the place and form of tables, sessions' time limits (see limited). No statement of assay's depends on TimeZone (moments are seconds since 1970),
-// array_nulls, backslash_quote, xmloption or the planner's settings. A user's script has those of
-// the server.
+// session_replication_role, the place and form of tables, sessions' time limits (see limited). No
+// statement of assay's depends on TimeZone (moments are seconds since 1970), array_nulls,
+// backslash_quote, xmloption or the planner's settings. A user's script has those of the server.
 func pinned() map[string]string {
 	return map[string]string{
 		"client_encoding":                "UTF8",

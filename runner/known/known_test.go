@@ -69,17 +69,17 @@ func TestThePageIsMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	absent, err := NotHad()
-	if err != nil || len(absent) == 0 {
-		t.Fatalf("%d bugs without a row, %v", len(absent), err)
+	without, err := BugsWithoutRow()
+	if err != nil || len(without) == 0 {
+		t.Fatalf("%d bugs without a row, %v", len(without), err)
 	}
-	for _, a := range absent {
+	for _, a := range without {
 		if a.Product == "" || a.Bug == "" || a.Reason == "" {
 			t.Errorf("%+v lacks something", a)
 		}
 	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "record.md"))
-	if err != nil || string(text) != Page(rows, hunts, absent) {
+	if err != nil || string(text) != Page(rows, hunts, without) {
 		t.Errorf("docs/record.md is another one; make it by assay known --page > docs/record.md (%v)", err)
 	}
 }
@@ -155,7 +155,7 @@ func TestMedianOfTwoSearches(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	two := []Row{{Name: "a-bug", Broken: "1.0", Mend: "rarer since 2.0", Finds: Finds{Verdict: "violated"}, Run: []string{"bank", "--fault", "power-cut n1 at 1s"}}, {Name: "other", Broken: "1.0", Run: []string{"bank", "--fault", "kill n1 at 1s"}}}
-	if page := Page(two, append(hunts, Hunt{Name: "other", Value: "1.0", Found: true}), []Absent{{Product: "B", Bug: "it forgets", Reason: "not tried"}}); !strings.Contains(page, "2 were found under faults, 1 of these by power cuts") ||
+	if page := Page(two, append(hunts, Hunt{Name: "other", Value: "1.0", Found: true}), []WithoutRow{{Product: "B", Bug: "it forgets", Reason: "not tried"}}); !strings.Contains(page, "2 were found under faults, 1 of these by power cuts") ||
 		!strings.Contains(page, "| rarer since 2.0 |") || !strings.HasSuffix(page, "| B | it forgets | not tried |\n") {
 		t.Error(page)
 	}

@@ -154,7 +154,7 @@ func CountFound(rows []Row, hunts []Hunt) (f Found) {
 }
 
 // Page is the record as a page of Markdown.
-func Page(rows []Row, hunts []Hunt, absent []Absent) string {
+func Page(rows []Row, hunts []Hunt, without []WithoutRow) string {
 	var b strings.Builder
 	tables := map[string][]string{}
 	for _, r := range rows {
@@ -184,7 +184,7 @@ func Page(rows []Row, hunts []Hunt, absent []Absent) string {
 		}
 	}
 	b.WriteString("\n## Bugs that could not be had or were not tried\n\n| Product | Bug | Why |\n|---|---|---|\n")
-	for _, a := range absent {
+	for _, a := range without {
 		bug := a.Bug
 		if a.Told != "" {
 			bug = fmt.Sprintf("[%s](%s)", a.Bug, a.Told)

@@ -8,6 +8,31 @@ import (
 	"assay/fault"
 )
 
+// Failover draws a plan of this length in which the primary is away for most of the time,
+// perhaps with other faults.
+func (s *Space) Failover(r *rand.Rand, length time.Duration) Plan {
+	away := slices.DeleteFunc(slices.Clone(s.Faults), func(f fault.Fault) bool { return !f.AimsAtPrimary() || !takesAway(f.Action) })
+	if len(away) == 0 {
+		return s.Draw(r)
+	}
+	return s.valid(r, func() Plan {
+		p := Plan{Workload: oneOf(r, s.Workloads...), Duration: min(length, s.Longest)}
+		s.drawLoad(r, &p)
+		f := target(r, away, oneOf(r, kinds(away)...))
+		f.At, f.For = between(r, p.Duration/100, p.Duration/8), round(p.Duration*3/4)
+		p.Faults = []string{f.String()}
+		for range oneOf(r, 0, 0, 1, 2) {
+			s.addFault(r, &p)
+		}
+		return p
+	})
+}
+
+func takesAway(action string) bool {
+	about, _ := fault.Lookup(action)
+	return about.TakesAway()
+}
+
 // Undisturbed draws a plan without faults at the strongest level, of the n-th workload in turn. Races
 // need many transactions, so it is among the longer ones, with many clients.
 func (s *Space) Undisturbed(r *rand.Rand, n int) Plan {

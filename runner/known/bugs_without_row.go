@@ -6,11 +6,11 @@ import (
 	"assay/internal/yamlfile"
 )
 
-//go:embed not-had.yaml
-var notHad []byte
+//go:embed bugs-without-row.yaml
+var bugsWithoutRow []byte
 
-// Absent is a bug, or products, without a row.
-type Absent struct {
+// WithoutRow is a bug, or products, without a row.
+type WithoutRow struct {
 	Product string `yaml:"product"`
 	Bug     string `yaml:"bug"`
 	// Told is the address of its report; empty where Bug names no single one.
@@ -19,12 +19,12 @@ type Absent struct {
 	Reason string `yaml:"reason"`
 }
 
-// NotHad are the bugs that have no row, because they could not be had or were not tried.
-func NotHad() ([]Absent, error) {
+// BugsWithoutRow are the bugs that have no row, because they could not be had or were not tried.
+func BugsWithoutRow() ([]WithoutRow, error) {
 	var file struct {
-		Bugs []Absent `yaml:"bugs"`
+		Bugs []WithoutRow `yaml:"bugs"`
 	}
-	if err := yamlfile.Decode("not-had.yaml", notHad, &file); err != nil {
+	if err := yamlfile.Decode("bugs-without-row.yaml", bugsWithoutRow, &file); err != nil {
 		return nil, err
 	}
 	for i, a := range file.Bugs {
