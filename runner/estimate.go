@@ -72,7 +72,7 @@ func (s Scenario) Estimate(agents int) Estimate {
 		e.Memory = int64(operations)*v.JudgeOperation + v.Rows*v.JudgeRow
 		e.Time += e.Check
 	}
-	rows := (v.Rows + int64(operations)) * v.RowBytes * rowOverhead
+	rows := (v.Rows + int64(operations*v.Inserts)) * v.RowBytes * rowOverhead
 	spec, err := cluster.ParseSpec(s.Cluster)
 	if err != nil { // there is none: an embedded database's file stays
 		if driver, err := catalog.DriverFor(s.Database); s.Database == "" || err == nil && driver.Name == "sqlite" {

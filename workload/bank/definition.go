@@ -78,7 +78,7 @@ func (c *Config) Flags() []definition.Flag {
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.InTurn(p) }
 
 func (c *Config) Volume() definition.Volume {
-	return definition.Volume{Rows: c.Accounts, RowBytes: 40, JudgeRow: 83, JudgeOperation: 55}
+	return definition.Volume{Rows: c.Accounts, RowBytes: 40, Inserts: 1, JudgeRow: 83, JudgeOperation: 55}
 }
 
 func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }

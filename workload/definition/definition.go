@@ -163,8 +163,10 @@ type Sized interface{ Volume() Volume }
 
 // Volume estimates what a run stores and does.
 type Volume struct {
-	// Rows is the most rows stored, of RowBytes each.
+	// Rows is the most rows loaded, of RowBytes each.
 	Rows, RowBytes int64
+	// Inserts is how many rows an operation adds, on average.
+	Inserts float64
 	// Worked is the number of rows that the rounds write or read.
 	Worked int64
 	// JudgeRow and JudgeOperation are the judge's bytes per row and operation; 0 if not known.

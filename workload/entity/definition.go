@@ -59,7 +59,7 @@ func (c *Config) Served() bool { return c.ThroughService }
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.InTurn(p) }
 
 func (c *Config) Volume() definition.Volume {
-	return definition.Volume{Rows: c.Entities, RowBytes: 400}
+	return definition.Volume{Rows: c.Entities, RowBytes: 400, Inserts: 1}
 }
 
 func (c *Config) Options(definition.Support) []report.Setting {

@@ -104,7 +104,7 @@ func (c *Config) Volume() definition.Volume {
 		return definition.Volume{}
 	}
 	rows, _ := p.rehearsed() // 0 of what cannot be run
-	return definition.Volume{Rows: rows, RowBytes: 100}
+	return definition.Volume{Rows: rows, RowBytes: 100, Inserts: 1}
 }
 
 func (c *Config) OperationNames() map[uint8]string {

@@ -85,7 +85,7 @@ func (c *Config) Flags() []definition.Flag {
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.InTurn(p) }
 
 func (c *Config) Volume() definition.Volume {
-	return definition.Volume{Rows: c.Scale * c.Accounts, RowBytes: 130}
+	return definition.Volume{Rows: c.Scale * c.Accounts, RowBytes: 130, Inserts: 1}
 }
 
 func (c *Config) Options(definition.Support) []report.Setting {

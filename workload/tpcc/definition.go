@@ -89,7 +89,7 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 func (c *Config) Target(to *store.Target) { to.Schema = c.Schema }
 
 func (c *Config) Volume() definition.Volume {
-	return definition.Volume{Rows: c.rows() + 10*Districts*c.Customers*c.Warehouses, RowBytes: 150}
+	return definition.Volume{Rows: c.rows() + 10*Districts*c.Customers*c.Warehouses, RowBytes: 150, Inserts: 6}
 }
 
 func (c *Config) Options(definition.Support) []report.Setting {

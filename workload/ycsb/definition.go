@@ -133,7 +133,7 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 
 func (c *Config) Volume() definition.Volume {
 	of, _ := c.core()
-	return definition.Volume{Rows: of.count, RowBytes: int64(of.fields*of.lengths.max) + 50}
+	return definition.Volume{Rows: of.count, RowBytes: int64(of.fields*of.lengths.max) + 50, Inserts: of.shares[KindInsert]}
 }
 
 // NotApplicable are the checks of reads if the mix reads nothing.
