@@ -105,25 +105,25 @@ func TestNoPasswordIsKept(t *testing.T) {
 }
 
 func TestScenariosThatCannotBeRead(t *testing.T) {
-	tests := map[string]string{
-		"not YAML":             "workload: [bank",
-		"a list":               "- bank",
-		"an unknown field":     "workload: bank\nclients: 4\n",
-		"an unknown inner one": "workload: bank\nload:\n  client: 4\n",
-		"a wrong type":         "workload: bank\nload:\n  clients: many\n",
-		"a wrong duration":     "workload: bank\nload:\n  duration: soon\n",
-		"a wrong number":       "workload: bank\nload:\n  clients: -1\n",
-		"another workload":     "workload: chess\n",
-		"another database":     "workload: bank\ndatabase: oracle://host\n",
-		"a wrong threshold":    "workload: bank\nthresholds: [fast]\n",
-		"bytes":                "\x00\xff\x00\xff",
-	}
-	for name, text := range tests {
-		path := filepath.Join(t.TempDir(), FileScenario)
-		put(t, path, text)
-		var bad *ScenarioError
-		if _, err := ReadScenario(path); !errors.As(err, &bad) || bad.Path != path {
-			t.Errorf("%s: got %v", name, err)
+	for text, want := range map[string]string{
+		"workload: [bank":                           "s.yaml:1:",
+		"- bank":                                    "s.yaml:1:1: ",
+		"workload: bank\nclients: 4\n":              `s.yaml:2:1: there is no key "clients"`,
+		"workload: bank\nload:\n  cleints: 4\n":     `s.yaml:3:3: there is no key "cleints"; did you mean clients?`,
+		"workload: bank\nbank:\n  acounts: 4\n":     `s.yaml:3:3: there is no key "acounts"; did you mean accounts?`,
+		"workload: bank\nload:\n  clients: many\n":  "s.yaml:3:12: a whole number is wanted here",
+		"workload: bank\nload:\n  duration: soon\n": "scenario s.yaml: time: invalid duration",
+		"workload: bank\nload:\n  clients: -1\n":    "scenario s.yaml: ",
+		"workload: chess\n":                         "scenario s.yaml: ",
+		"workload: bank\ndatabase: oracle://host\n": "scenario s.yaml: ",
+		"workload: bank\nthresholds: [fast]\n":      "scenario s.yaml: ",
+		"\x00\xff\x00\xff":                          "s.yaml:1:1: ",
+	} {
+		t.Chdir(t.TempDir())
+		put(t, "s.yaml", text)
+		_, err := ReadScenario("s.yaml")
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 	var bad *ScenarioError

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"assay/internal/spelling"
 )
 
 // Error is an unusable file. Line and Column count from 1.
@@ -28,19 +31,29 @@ func (e *Error) Error() string {
 
 // Decode reads text into a struct that must have all of its keys. The error is an *Error.
 func Decode(path string, text []byte, into any) error {
-	err := yaml.UnmarshalWithOptions(text, into, yaml.DisallowUnknownField())
-	if err == nil {
-		return nil
+	if err := yaml.UnmarshalWithOptions(text, into, yaml.DisallowUnknownField()); err != nil {
+		return Locate(path, err, into)
 	}
+	return nil
+}
+
+// Locate is the *Error for what the YAML library says about a file that was to fill these structs.
+func Locate(path string, err error, into ...any) *Error {
 	if broken, is := errors.AsType[yaml.Error](err); is {
-		return at(path, broken.GetToken(), 0, problem(broken))
+		return at(path, broken.GetToken(), 0, problem(broken, into))
 	}
 	return at(path, nil, 0, err.Error())
 }
 
 // problem says in place of Go's types what a value was to be.
-func problem(err yaml.Error) string {
+func problem(err yaml.Error, into []any) string {
 	switch wrong := err.(type) {
+	case *yaml.UnknownFieldError:
+		var known []string
+		for _, all := range into {
+			known = append(known, keys(reflect.TypeOf(all))...)
+		}
+		return fmt.Sprintf("there is no key %q%s", wrong.Token.Value, spelling.Hint(wrong.Token.Value, "", known))
 	case *yaml.TypeError:
 		return wanted(wrong.DstType) + " is wanted here"
 	case *yaml.UnexpectedNodeTypeError:
@@ -52,6 +65,25 @@ func problem(err yaml.Error) string {
 		}
 	}
 	return err.GetMessage()
+}
+
+// keys are those of a struct and of all structs within it.
+func keys(of reflect.Type) (all []string) {
+	switch of.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return keys(of.Elem())
+	case reflect.Struct:
+		for i := range of.NumField() {
+			field := of.Field(i)
+			if name, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); name != "" && name != "-" {
+				all = append(all, name)
+			}
+			if field.Type != of {
+				all = append(all, keys(field.Type)...)
+			}
+		}
+	}
+	return all
 }
 
 func wanted(of reflect.Type) string {

@@ -53,7 +53,7 @@ func TestPlansFile(t *testing.T) {
 
 func TestMistakesInAPlan(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
-		{"a key that there is not", "seed: 7", "sead: 7", `p.yaml:2:1: unknown field "sead"`},
+		{"a key that there is not", "seed: 7", "sead: 7", `p.yaml:2:1: there is no key "sead"; did you mean seed?`},
 		{"no number", "clients: 4", "clients: many", "p.yaml:3:10: a whole number is wanted here"},
 		{"a time without a unit", "duration: 10s", "duration: 10", "p.yaml:4:11: a time such as 10s is wanted here"},
 		{"another workload", "workload: bank", "workload: banc", "p.yaml:1:11: workload: "},

@@ -86,7 +86,7 @@ func TestThePageIsMade(t *testing.T) {
 
 func TestMistakesInAFile(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
-		{"a key that there is not", "bound: 3", "bounds: 3", `bug.yaml:15:1: unknown field "bounds"`},
+		{"a key that there is not", "bound: 3", "bounds: 3", `bug.yaml:15:1: there is no key "bounds"; did you mean bound?`},
 		{"no number", "bound: 3", "bound: many", "bug.yaml:15:8: a whole number is wanted here"},
 		{"a key that is missing", "told: https://example.org/bug\n", "", "bug.yaml:1:1: told: it is missing"},
 		{"a bound of nothing", "bound: 3", "bound: 5000", "bug.yaml:15:8: bound: it is from 1 to 1000"},
