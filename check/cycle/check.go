@@ -179,7 +179,7 @@ const shortHistory = 20
 
 // reads reports whether a committed transaction read anything.
 func (h *History) reads() bool {
-	for _, o := range h.ops.all() {
+	for _, o := range h.ops {
 		if k := o.kind(); k != Append && k != Write && h.committed(o.txn) {
 			return true
 		}
@@ -188,7 +188,7 @@ func (h *History) reads() bool {
 }
 
 func (h *History) size() Size {
-	s := Size{Transactions: h.Len(), Operations: h.ops.len(), Keys: len(h.keys)}
+	s := Size{Transactions: h.Len(), Operations: len(h.ops), Keys: len(h.keys)}
 	for t := range int32(h.Len()) {
 		switch {
 		case h.committed(t):

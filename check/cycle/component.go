@@ -77,7 +77,7 @@ func (c *component) reverse() *graph {
 		l.nodes = int32(c.nodes())
 		for v := range l.nodes {
 			for e := c.start[v]; e < c.start[v+1]; e++ {
-				l.edges.add(newEdge(c.to[e], v, c.kind[e]))
+				l.edges = append(l.edges, edge{c.to[e], v, c.kind[e]})
 			}
 		}
 		c.back = l.build()

@@ -47,10 +47,10 @@ type constraints struct {
 func (in *inference) newConstraints(keys []keyOrder, j judgement) *constraints {
 	h := in.h
 	c := &constraints{
-		h: h, rule: j.rule, keys: keys, txns: int32(h.Len()), nodes: int32(h.Len()), room: edgeRoom + 16*h.ops.len(),
+		h: h, rule: j.rule, keys: keys, txns: int32(h.Len()), nodes: int32(h.Len()), room: edgeRoom + 16*len(h.ops),
 	}
 	// Most histories have fewer edges. Growing these slices step by step would copy gigabytes.
-	c.reserve(min(2*h.ops.len()+4*h.Len(), c.room))
+	c.reserve(min(2*len(h.ops)+4*h.Len(), c.room))
 	c.number()
 	switch j.rule {
 	case snapshot, prefix:
@@ -74,26 +74,27 @@ func (in *inference) newConstraints(keys []keyOrder, j judgement) *constraints {
 
 // addEvents adds a node for each operation, linked in the order of its transaction.
 func (c *constraints) addEvents() {
-	ops := &c.h.ops
-	c.nodes += int32(ops.len())
+	ops := c.h.ops
+	c.nodes += int32(len(ops))
 	before := noTxn
-	for i, o := range ops.all() {
+	for n, o := range ops {
+		i := int32(n)
 		if o.txn == before {
 			c.link(c.event(i-1), c.event(i), false, c.tag(reason{key: -1}))
 		}
 		before = o.txn
-		if c.rule != monotonicView && i+1 == ops.first.at(o.txn+1) {
+		if c.rule != monotonicView && i+1 == c.h.first[o.txn+1] {
 			c.link(c.event(i), c.commit(o.txn), false, c.tag(reason{key: -1}))
 		}
 	}
 }
 
 func (c *constraints) firstWrite(op int32) int32 {
-	ops := &c.h.ops
-	of := ops.at(op)
+	ops := c.h.ops
+	of := ops[op]
 	first := op
-	for i := op; i >= ops.first.at(of.txn); i-- {
-		if o := ops.at(i); o.key() == of.key() && (o.kind() == Append || o.kind() == Write) {
+	for i := op; i >= c.h.first[of.txn]; i-- {
+		if o := ops[i]; o.key() == of.key() && (o.kind() == Append || o.kind() == Write) {
 			first = i
 		}
 	}
@@ -155,8 +156,8 @@ func (c *constraints) owner(node int32) int32 {
 		return node - n
 	case c.rule == updateAtomic && node < 3*n:
 		return node % n
-	case c.events() && node < n+int32(c.h.ops.len()):
-		return c.h.ops.txn(node - n)
+	case c.events() && node < n+int32(len(c.h.ops)):
+		return c.h.ops[node-n].txn
 	case c.rule == cursor && node < n+2*c.total:
 		at := (node - n) % c.total
 		key := len(c.offset) - 1
@@ -317,9 +318,9 @@ func (c *constraints) addOutside(extra edgeKind) {
 		l.addRealtime(c.h)
 	}
 	shift := c.nodes - c.txns
-	for e := range l.edges.all() {
-		from, to := e.from(), e.to()
-		r := reason{kind: e.kind(), key: -1, from: from, to: to, via: noTxn}
+	for _, e := range l.edges {
+		from, to := e.from, e.to
+		r := reason{kind: e.kind, key: -1, from: from, to: to, via: noTxn}
 		if from < c.txns {
 			from = c.commit(from)
 		} else {

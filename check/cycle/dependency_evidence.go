@@ -27,11 +27,11 @@ func (in *inference) explain(kind edgeKind, a, b int32, i, j int) Edge {
 	edge := Edge{From: i, To: j, Kind: kind.String()}
 	switch kind {
 	case process:
-		edge.Text = fmt.Sprintf("client %d ran %s before %s", in.h.process.at(a), x, y)
+		edge.Text = fmt.Sprintf("client %d ran %s before %s", in.h.process(a), x, y)
 		return edge
 	case realtime:
 		edge.Text = fmt.Sprintf("%s was acknowledged at %d, before %s was begun at %d",
-			x, in.h.complete.at(a), y, in.h.invoke.at(b))
+			x, in.h.complete(a), y, in.h.invoke(b))
 		return edge
 	}
 	tried := map[int32]bool{}
@@ -99,7 +99,7 @@ func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, 
 	}
 	edge.Value, edge.Next = in.h.name(s.table.entries[before].elem), in.h.name(op.val)
 	key := in.h.keyName(s.key)
-	spine := in.h.ops.at(s.longestOp)
+	spine := in.h.ops[s.longestOp]
 	if s.at[i] == unplaced {
 		edge.Text = fmt.Sprintf("%s appended %s to key %s, and %s appended %s, which is not in %s, the longest state that was read (by %s), so it came later",
 			x, edge.Value, key, y, edge.Next, in.readText(spine), in.readerName(spine.txn))
@@ -111,7 +111,7 @@ func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, 
 }
 
 // readerName names a transaction that only gives evidence.
-func (in *inference) readerName(txn int32) string { return txnName(in.h.ids.at(txn)) }
+func (in *inference) readerName(txn int32) string { return txnName(in.h.id(txn)) }
 
 // txnName names a transaction. A negative ID is a read that the judge did after the run.
 func txnName(id int64) string {

@@ -33,7 +33,7 @@ func checkDuplicates(ctx context.Context, h *History, model Model, o Options) (R
 	var out []Model // what every choice rules out
 	for n := range maxReadings {
 		for i, r := range reads {
-			told.ops.vals.set(r.op, r.from[choice[i]])
+			told.ops[r.op].val = r.from[choice[i]]
 		}
 		r := Check(ctx, told, model, o)
 		r.Findings, r.Permitted, r.Evidence = nil, nil, r.Evidence[:len(r.Anomalies)] // with this choice alone
@@ -78,10 +78,10 @@ func advance(choice []int, reads []duplicateRead) bool {
 func (h *History) tellApart() (*History, []duplicateRead) {
 	writes := map[written][]int32{} // by what may have taken effect
 	duplicates := false
-	for i, o := range h.ops.all() {
+	for i, o := range h.ops {
 		if o.kind() == Write && h.possible(o.txn) {
 			c := written{o.key(), o.val}
-			writes[c] = append(writes[c], i)
+			writes[c] = append(writes[c], int32(i))
 			duplicates = duplicates || len(writes[c]) > 1
 		}
 	}
@@ -89,24 +89,24 @@ func (h *History) tellApart() (*History, []duplicateRead) {
 		return nil, nil
 	}
 	told := *h
-	told.ops.vals, told.symbols = h.ops.vals.clone(), slices.Clone(h.symbols)
+	told.ops, told.symbols = slices.Clone(h.ops), slices.Clone(h.symbols)
 	for c, by := range writes {
 		for _, i := range by {
 			if len(by) > 1 {
-				told.ops.vals.set(i, int64(math.MinInt64)+int64(len(told.symbols)))
-				told.symbols = append(told.symbols, fmt.Sprintf("%s of %s", h.name(c.value), txnName(h.ids.at(h.ops.txn(i)))))
+				told.ops[i].val = int64(math.MinInt64) + int64(len(told.symbols))
+				told.symbols = append(told.symbols, fmt.Sprintf("%s of %s", h.name(c.value), txnName(h.id(h.ops[i].txn))))
 			}
 		}
 	}
 	var reads []duplicateRead
-	for i, o := range h.ops.all() {
+	for i, o := range h.ops {
 		by := writes[written{o.key(), o.val}]
 		if o.kind() != ReadValue || len(by) < 2 {
 			continue
 		}
-		r := duplicateRead{op: i}
-		for _, w := range h.writersFor(i, by) {
-			r.from = append(r.from, told.ops.vals.at(w))
+		r := duplicateRead{op: int32(i)}
+		for _, w := range h.writersFor(int32(i), by) {
+			r.from = append(r.from, told.ops[w].val)
 		}
 		reads = append(reads, r)
 	}
@@ -116,21 +116,21 @@ func (h *History) tellApart() (*History, []duplicateRead) {
 // writersFor returns the operations among by that a read may have seen, the likeliest first: its
 // own transaction's if that wrote the register last, or else each transaction's final write.
 func (h *History) writersFor(read int32, by []int32) []int32 {
-	o := h.ops.at(read)
+	o := h.ops[read]
 	last := func(from, to int32) int32 { // the last write of the key, or -1
 		for i := to - 1; i >= from; i-- {
-			if h.ops.at(i).key() == o.key() && h.ops.at(i).kind() == Write {
+			if h.ops[i].key() == o.key() && h.ops[i].kind() == Write {
 				return i
 			}
 		}
 		return -1
 	}
-	if own := last(h.ops.first.at(o.txn), read); slices.Contains(by, own) {
+	if own := last(h.first[o.txn], read); slices.Contains(by, own) {
 		return []int32{own}
 	}
 	var left []int32
 	for _, w := range by {
-		if t := h.ops.txn(w); t != o.txn && last(h.ops.first.at(t), h.ops.first.at(t+1)) == w {
+		if t := h.ops[w].txn; t != o.txn && last(h.first[t], h.first[t+1]) == w {
 			left = append(left, w)
 		}
 	}
@@ -138,7 +138,7 @@ func (h *History) writersFor(read int32, by []int32) []int32 {
 		return by[:1] // whichever it is, it should not have been read
 	}
 	distance := func(w int32) int64 {
-		d := h.invoke.at(h.ops.txn(w)) - h.invoke.at(o.txn)
+		d := h.invoke(h.ops[w].txn) - h.invoke(o.txn)
 		return max(d, -d)
 	}
 	slices.SortStableFunc(left, func(a, b int32) int { return cmp.Compare(distance(a), distance(b)) })
@@ -162,7 +162,7 @@ func checkWithoutRepeats(ctx context.Context, h *History, model Model, o Options
 
 func (h *History) withoutRepeats() *History {
 	times := map[written]int{} // that it may have been written
-	for _, o := range h.ops.all() {
+	for _, o := range h.ops {
 		if k := o.kind(); (k == Append || k == Write) && h.possible(o.txn) {
 			times[written{o.key(), o.val}]++
 		}
@@ -187,7 +187,7 @@ func (h *History) rebuilt(keep func(op) (Op, bool)) *History {
 	b := Builder{}
 	b.h.symbols = h.symbols
 	for t := range int32(h.Len()) {
-		txn := Txn{ID: h.ids.at(t), Process: h.process.at(t), Invoke: h.invoke.at(t), Complete: h.complete.at(t), Outcome: h.outcome.at(t)}
+		txn := Txn{ID: h.id(t), Process: h.process(t), Invoke: h.invoke(t), Complete: h.complete(t), Outcome: h.outcome(t)}
 		for _, o := range h.opsOf(t) {
 			if kept, ok := keep(o); ok {
 				txn.Ops = append(txn.Ops, kept)

@@ -1,56 +1,32 @@
 package cycle
 
-// edge is an edge in eight bytes: its kinds, and 29 bits for each end.
-type edge uint64
-
-const (
-	kindBits = 5
-	nodeBits = 29
-	// maxNodes bounds the transactions and the auxiliary nodes of a graph.
-	maxNodes = 1 << nodeBits
-)
-
-func newEdge(from, to int32, kind edgeKind) edge {
-	return edge(from)<<(nodeBits+kindBits) | edge(to)<<kindBits | edge(kind)
+type edge struct {
+	from, to int32
+	kind     edgeKind
 }
-
-func (e edge) from() int32    { return int32(e >> (nodeBits + kindBits)) }
-func (e edge) to() int32      { return int32(e >> kindBits & (maxNodes - 1)) }
-func (e edge) kind() edgeKind { return edgeKind(e & (1<<kindBits - 1)) }
 
 // edgeList collects edges between nodes: transactions first, then auxiliary nodes. An auxiliary
 // node says that all nodes with an edge to it precede all to which it leads, in few edges.
 type edgeList struct {
-	// sorted has the edges up to the last call of compact, if any, and edges the later ones.
-	sorted *graph
-	edges  chunkedList[edge]
-	last   edge
-	txns   int32
-	nodes  int32
-	data   int // edges of kinds ww, wr and rw
-	side   []int32
-	round  int32
+	edges []edge
+	txns  int32
+	nodes int32
+	data  int // edges of kinds ww, wr and rw
+	side  []int32
+	round int32
 }
 
 func newEdgeList(txns int) *edgeList { return &edgeList{txns: int32(txns), nodes: int32(txns)} }
 
 func (l *edgeList) add(from, to int32, kind edgeKind) {
-	e := newEdge(from, to, kind)
-	if from == to || e == l.last && l.edges.len > 0 {
+	e := edge{from, to, kind}
+	if n := len(l.edges); from == to || n > 0 && e == l.edges[n-1] {
 		return
 	}
-	l.last = e
-	l.edges.add(e)
+	l.edges = append(l.edges, e)
 	if kind&(ww|wr|rw) != 0 {
 		l.data++
 	}
-}
-
-func (l *edgeList) len() int {
-	if l.sorted == nil {
-		return l.edges.len
-	}
-	return len(l.sorted.to) + l.edges.len
 }
 
 func (l *edgeList) node() int32 {
@@ -131,40 +107,20 @@ func (l *edgeList) split(before, after []int32) (onlyBefore, both, onlyAfter []i
 
 // build sorts the edges by origin. Edges of one node stay in the order in which they were added.
 func (l *edgeList) build() *graph {
-	g := &graph{start: make([]int32, l.nodes+2), to: make([]int32, l.len()), kind: make([]edgeKind, l.len())}
+	g := &graph{start: make([]int32, l.nodes+2), to: make([]int32, len(l.edges)), kind: make([]edgeKind, len(l.edges))}
 	// Counts are two positions up, and summed one position up. While the edges are filled in,
 	// start[v+1] is where v's next edge goes; in the end it is the end of v.
-	for e := range l.edges.all() {
-		g.start[e.from()+2]++
-	}
-	before := l.sorted
-	if before != nil {
-		for v := range before.nodes() {
-			g.start[v+2] += before.start[v+1] - before.start[v]
-		}
+	for _, e := range l.edges {
+		g.start[e.from+2]++
 	}
 	for v := 2; v < len(g.start); v++ {
 		g.start[v] += g.start[v-1]
 	}
-	if before != nil {
-		for v := range before.nodes() {
-			from, to, at := before.start[v], before.start[v+1], g.start[v+1]
-			copy(g.to[at:], before.to[from:to])
-			copy(g.kind[at:], before.kind[from:to])
-			g.start[v+1] += to - from
-		}
-	}
-	for e := range l.edges.all() {
-		at := g.start[e.from()+1]
-		g.start[e.from()+1]++
-		g.to[at], g.kind[at] = e.to(), e.kind()
+	for _, e := range l.edges {
+		at := g.start[e.from+1]
+		g.start[e.from+1]++
+		g.to[at], g.kind[at] = e.to, e.kind
 	}
 	g.start = g.start[:l.nodes+1]
 	return g
-}
-
-// compact is build that also frees the collected edges.
-func (l *edgeList) compact() *graph {
-	l.sorted, l.edges = l.build(), chunkedList[edge]{}
-	return l.sorted
 }

@@ -17,10 +17,10 @@ const (
 func (in *inference) view(txn int32, matter ...string) TxnView {
 	h := in.h
 	v := TxnView{
-		ID: h.ids.at(txn), Process: h.process.at(txn), Invoke: h.invoke.at(txn), Outcome: h.outcome.at(txn).String(),
+		ID: h.id(txn), Process: h.process(txn), Invoke: h.invoke(txn), Outcome: h.outcome(txn).String(),
 	}
 	if h.committed(txn) {
-		v.Complete = h.complete.at(txn)
+		v.Complete = h.complete(txn)
 	}
 	var words []string
 	left := 0
@@ -108,7 +108,7 @@ func (in *inference) keyEvidence(key int32, values []int64, text string, txns ..
 
 func (in *inference) setAmbiguous(key, a, b int32) {
 	if in.ambiguous == "" {
-		x, y := in.h.ops.at(a), in.h.ops.at(b)
+		x, y := in.h.ops[a], in.h.ops[b]
 		in.ambiguous = fmt.Sprintf("%s was written to key %s by %s and by %s: who read which "+
 			"cannot be told; the workload must write each value to a key only once",
 			in.h.name(x.val), in.h.keyName(key), in.readerName(x.txn), in.readerName(y.txn))
@@ -116,7 +116,7 @@ func (in *inference) setAmbiguous(key, a, b int32) {
 }
 
 func (in *inference) internalEvidence(txn, read int32, base []int64, known bool, own []int64) Evidence {
-	op := in.h.ops.at(read)
+	op := in.h.ops[read]
 	own = append([]int64(nil), own...)
 	expected := "a list that ends in " + in.listText(own)
 	if known {
@@ -128,13 +128,13 @@ func (in *inference) internalEvidence(txn, read int32, base []int64, known bool,
 }
 
 func (in *inference) internalRegisterEvidence(before, read int32) Evidence {
-	a, b := in.h.ops.at(before), in.h.ops.at(read)
+	a, b := in.h.ops[before], in.h.ops[read]
 	return in.keyEvidence(b.key(), nil, fmt.Sprintf("T1 read %s from key %s, though the last it did there was to %s",
 		in.readText(b), in.h.keyName(b.key()), in.opText(a)), b.txn)
 }
 
 func (in *inference) futureEvidence(txn, read, write int32) Evidence {
-	r, w := in.h.ops.at(read), in.h.ops.at(write)
+	r, w := in.h.ops[read], in.h.ops[write]
 	return in.keyEvidence(w.key(), []int64{w.val}, fmt.Sprintf("T1 read %s from key %s, with %s, which it wrote only afterwards",
 		in.readText(r), in.h.keyName(w.key()), in.h.name(w.val)), txn)
 }
@@ -150,62 +150,62 @@ func (in *inference) updateEvidence(key, a, b int32, state []int64) Evidence {
 }
 
 func (in *inference) incompatibleEvidence(read, spine int32) Evidence {
-	a, b := in.h.ops.at(read), in.h.ops.at(spine)
+	a, b := in.h.ops[read], in.h.ops[spine]
 	return in.keyEvidence(a.key(), nil, fmt.Sprintf(
 		"T1 read %s from key %s and T2 read %s; neither is the beginning of the other, so elements were lost or reordered",
 		in.readText(a), in.h.keyName(a.key()), in.readText(b)), a.txn, b.txn)
 }
 
 func (in *inference) reversedEvidence(read, txn int32) Evidence {
-	r := in.h.ops.at(read)
+	r := in.h.ops[read]
 	return in.keyEvidence(r.key(), nil, fmt.Sprintf("T1 read %s from key %s, where the elements that T2 appended are not in its order",
 		in.readText(r), in.h.keyName(r.key())), r.txn, txn)
 }
 
 func (in *inference) intermediateEvidence(read, write int32) Evidence {
-	r, w := in.h.ops.at(read), in.h.ops.at(write)
+	r, w := in.h.ops[read], in.h.ops[write]
 	return in.keyEvidence(r.key(), []int64{w.val}, fmt.Sprintf(
 		"T1 read %s from key %s, a state that T2 passed through: after %s, T2 wrote to it again",
 		in.readText(r), in.h.keyName(r.key()), in.h.name(w.val)), r.txn, w.txn)
 }
 
 func (in *inference) duplicateEvidence(read int32, elem int64) Evidence {
-	r := in.h.ops.at(read)
+	r := in.h.ops[read]
 	return in.keyEvidence(r.key(), []int64{elem}, fmt.Sprintf("T1 read %s from key %s, with %s more than once, which was appended once",
 		in.readText(r), in.h.keyName(r.key()), in.h.name(elem)), r.txn)
 }
 
 func (in *inference) garbageEvidence(read int32, elem int64) Evidence {
-	r := in.h.ops.at(read)
+	r := in.h.ops[read]
 	return in.keyEvidence(r.key(), []int64{elem}, fmt.Sprintf("T1 read %s from key %s, with %s, which nobody ever wrote",
 		in.readText(r), in.h.keyName(r.key()), in.h.name(elem)), r.txn)
 }
 
 func (in *inference) abortedEvidence(read, write int32) Evidence {
-	r, w := in.h.ops.at(read), in.h.ops.at(write)
+	r, w := in.h.ops[read], in.h.ops[write]
 	return in.keyEvidence(r.key(), []int64{w.val}, fmt.Sprintf("T1 read %s from key %s, with %s, which T2 wrote, and T2 failed",
 		in.readText(r), in.h.keyName(r.key()), in.h.name(w.val)), r.txn, w.txn)
 }
 
 func (in *inference) dirtyEvidence(spine, failed, write int32) Evidence {
-	s, f, w := in.h.ops.at(spine), in.h.ops.at(failed), in.h.ops.at(write)
+	s, f, w := in.h.ops[spine], in.h.ops[failed], in.h.ops[write]
 	return in.keyEvidence(s.key(), []int64{f.val, w.val}, fmt.Sprintf(
 		"T2 appended %s to key %s, on top of %s, which T1 had appended, and T1 failed; T3 read %s",
 		in.h.name(w.val), in.h.keyName(s.key()), in.h.name(f.val), in.readText(s)), f.txn, w.txn, s.txn)
 }
 
 func (in *inference) staleEvidence(read, write int32) Evidence {
-	r, w := in.h.ops.at(read), in.h.ops.at(write)
+	r, w := in.h.ops[read], in.h.ops[write]
 	return in.keyEvidence(r.key(), []int64{w.val}, fmt.Sprintf(
 		"T1 read %s from key %s, without %s, though T2, which wrote that, was acknowledged at %d, before T1 was begun at %d",
-		in.readText(r), in.h.keyName(r.key()), in.h.name(w.val), in.h.complete.at(w.txn), in.h.invoke.at(r.txn)), r.txn, w.txn)
+		in.readText(r), in.h.keyName(r.key()), in.h.name(w.val), in.h.complete(w.txn), in.h.invoke(r.txn)), r.txn, w.txn)
 }
 
 func (in *inference) lostEvidence(write, latest int32) Evidence {
-	w, r := in.h.ops.at(write), in.h.ops.at(latest)
+	w, r := in.h.ops[write], in.h.ops[latest]
 	return in.keyEvidence(w.key(), []int64{w.val}, fmt.Sprintf(
 		"T1 appended %s to key %s and was acknowledged at %d, but nobody ever read it; T2, begun at %d, read %s",
-		in.h.name(w.val), in.h.keyName(w.key()), in.h.complete.at(w.txn), in.h.invoke.at(r.txn), in.readText(r)), w.txn, r.txn)
+		in.h.name(w.val), in.h.keyName(w.key()), in.h.complete(w.txn), in.h.invoke(r.txn), in.readText(r)), w.txn, r.txn)
 }
 
 func (in *inference) cyclicEvidence(s *registerState, cycle []versionEdge) Evidence {

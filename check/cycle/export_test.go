@@ -10,8 +10,8 @@ func (h *History) Replays(ctx context.Context) bool {
 
 // Part makes a history of some operations of another, as a reduction does.
 func Part(h *History, o Options, model Model, operations []int32) *History {
-	r := reduction{h: h, o: o, model: model, taken: make([]bool, h.ops.len())}
-	all := make([]int32, h.ops.len())
+	r := reduction{h: h, o: o, model: model, taken: make([]bool, len(h.ops))}
+	all := make([]int32, len(h.ops))
 	for i := range all {
 		all[i] = int32(i)
 	}
@@ -19,4 +19,4 @@ func Part(h *History, o Options, model Model, operations []int32) *History {
 	return r.build(operations)
 }
 
-func (h *History) Operations() int { return h.ops.len() }
+func (h *History) Operations() int { return len(h.ops) }

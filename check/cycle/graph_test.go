@@ -53,8 +53,8 @@ func TestJoin(t *testing.T) {
 				all.add(a, b, rw)
 			}
 		}
-		if pairs := len(before) * len(after); pairs > fewPairs+4*(len(before)+len(after)) && few.len() > pairs/2 {
-			t.Fatalf("seed %d: %d edges instead of %d", seed, few.len(), all.len())
+		if pairs := len(before) * len(after); pairs > fewPairs+4*(len(before)+len(after)) && len(few.edges) > pairs/2 {
+			t.Fatalf("seed %d: %d edges instead of %d", seed, len(few.edges), len(all.edges))
 		}
 		if got, want := partition(few), partition(all); !slices.Equal(got, want) {
 			t.Fatalf("seed %d: %v, want %v", seed, got, want)
@@ -80,14 +80,14 @@ func TestRealtimeNodes(t *testing.T) {
 		l := newEdgeList(n)
 		l.addRealtime(h)
 		g := l.build()
-		if l.len() > 3*n {
-			t.Fatalf("seed %d: %d edges for %d transactions", seed, l.len(), n)
+		if len(l.edges) > 3*n {
+			t.Fatalf("seed %d: %d edges for %d transactions", seed, len(l.edges), n)
 		}
 		for a := range int32(n) {
 			reached := map[int32]bool{}
 			follow(g, a, reached)
 			for c := range int32(n) {
-				want := h.committed(a) && h.possible(c) && h.complete.at(a) < h.invoke.at(c)
+				want := h.committed(a) && h.possible(c) && h.complete(a) < h.invoke(c)
 				if reached[c] != want && a != c {
 					t.Fatalf("seed %d: from %d to %d: %v, want %v", seed, a, c, reached[c], want)
 				}

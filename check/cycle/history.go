@@ -63,7 +63,7 @@ func (e *InputError) Error() string {
 }
 
 // Limits of one history; the machine's memory ends long before. A graph has up to four nodes a
-// transaction; see maxNodes.
+// transaction, which are numbered in 32 bits.
 const (
 	maxTxns = 1 << 26
 	maxOps  = 1 << 29
@@ -73,25 +73,36 @@ const (
 )
 
 // History is a history of transactions in long arrays. A million transactions of three operations
-// take about 55 MB. The lists that they read take little more than the appended elements, because
+// take about 100 MB. The lists that they read take little more than the appended elements, because
 // reads share their common prefix. A Builder makes a History, which does not change.
 type History struct {
-	invoke, complete numbers
-	ids              numbers
-	process          chunkedList[int32]
-	outcome          chunkedList[history.Outcome]
-	ops              operations
+	txns []txnInfo
+	// ops are the operations of all transactions, those of t from first[t] to first[t+1].
+	ops   []op
+	first []int32
 	// longest has by dense key the longest list read, others the lists that contradict it.
 	longest [][]int64
 	others  []int64
 	keys    []int64              // dense key to its number or symbol
 	kinds   []exchange.MicroKind // dense key to Append (a list), Write (a register) or 0
-	keyOps  []int32              // dense key to how many operations it has
 	symbols []string             // by number
 }
 
+// txnInfo is a Txn without its operations.
+type txnInfo struct {
+	id, invoke, complete int64
+	process              int32
+	outcome              history.Outcome
+}
+
 // Len returns the number of transactions.
-func (h *History) Len() int { return h.process.len }
+func (h *History) Len() int { return len(h.txns) }
+
+func (h *History) id(txn int32) int64                { return h.txns[txn].id }
+func (h *History) invoke(txn int32) int64            { return h.txns[txn].invoke }
+func (h *History) complete(txn int32) int64          { return h.txns[txn].complete }
+func (h *History) process(txn int32) int32           { return h.txns[txn].process }
+func (h *History) outcome(txn int32) history.Outcome { return h.txns[txn].outcome }
 
 func (h *History) list(o op) []int64 {
 	if o.kind() != ReadList {
@@ -103,13 +114,13 @@ func (h *History) list(o op) []int64 {
 	return h.longest[o.key()][:o.len():o.len()]
 }
 
-func (h *History) opsOf(txn int32) []op { return h.ops.of(txn) }
+func (h *History) opsOf(txn int32) []op { return h.ops[h.first[txn]:h.first[txn+1]] }
 
-func (h *History) committed(txn int32) bool { return h.outcome.at(txn) == history.Committed }
+func (h *History) committed(txn int32) bool { return h.outcome(txn) == history.Committed }
 
 // possible reports whether txn may have taken effect.
 func (h *History) possible(txn int32) bool {
-	outcome := h.outcome.at(txn)
+	outcome := h.outcome(txn)
 	return outcome == history.Committed || outcome == history.Unknown
 }
 
@@ -129,8 +140,6 @@ type Builder struct {
 	h       History
 	dense   map[int64]int32 // keys to their dense number
 	symbols map[string]int64
-	// ownIDs means that some ID differs from its Invoke. Otherwise the IDs are not stored.
-	ownIDs bool
 }
 
 // Symbol returns the number that stands for a string as a key or a value.
@@ -154,12 +163,9 @@ func (b *Builder) Add(t Txn) error {
 		return err
 	}
 	h := &b.h
-	b.addID(t.ID, t.Invoke)
-	h.process.add(t.Process)
-	h.invoke.add(t.Invoke)
-	h.complete.add(t.Complete)
-	h.outcome.add(t.Outcome)
-	h.ops.first.add(int32(h.ops.len()))
+	txn := int32(h.Len())
+	h.txns = append(h.txns, txnInfo{t.ID, t.Invoke, t.Complete, t.Process, t.Outcome})
+	h.first = append(h.first, int32(len(h.ops)))
 	for i := range t.Ops {
 		o := &t.Ops[i]
 		if t.Outcome != history.Committed && o.Kind != Append && o.Kind != Write {
@@ -171,9 +177,7 @@ func (b *Builder) Add(t Txn) error {
 			val = b.storeList(key, o.List)<<29 | int64(len(o.List))
 		}
 		h.kinds[key] |= kindOfKey(kind)
-		h.keyOps[key]++
-		h.ops.vals.add(val)
-		h.ops.uses.add(newUse(kind, key))
+		h.ops = append(h.ops, op{val, txn, newUse(kind, key)})
 	}
 	return nil
 }
@@ -200,7 +204,7 @@ func (b *Builder) validate(t *Txn) error {
 	if t.Outcome == history.Committed && t.Complete < t.Invoke {
 		return bad("completed at %d, before it was invoked at %d", t.Complete, t.Invoke)
 	}
-	if b.h.Len() >= maxTxns || b.h.ops.len()+len(t.Ops) > maxOps {
+	if b.h.Len() >= maxTxns || len(b.h.ops)+len(t.Ops) > maxOps {
 		return bad("the history is longer than %d transactions or %d operations", maxTxns, maxOps)
 	}
 	for i := range t.Ops {
@@ -269,7 +273,6 @@ func (b *Builder) key(number int64) int32 {
 	b.dense[number] = key
 	b.h.keys = append(b.h.keys, number)
 	b.h.kinds = append(b.h.kinds, 0)
-	b.h.keyOps = append(b.h.keyOps, 0)
 	b.h.longest = append(b.h.longest, nil)
 	return key
 }
@@ -291,26 +294,10 @@ func (b *Builder) storeList(key int32, list []int64) int64 {
 	return 0
 }
 
-func (b *Builder) addID(id, invoke int64) {
-	if !b.ownIDs {
-		if id == invoke {
-			return
-		}
-		b.ownIDs = true
-		for t := range int32(b.h.Len()) {
-			b.h.ids.add(b.h.invoke.at(t))
-		}
-	}
-	b.h.ids.add(id)
-}
-
 // History returns the added transactions. The Builder must not be used afterwards.
 func (b *Builder) History() *History {
 	h := b.h
-	h.ops.end()
-	if !b.ownIDs {
-		h.ids = h.invoke
-	}
+	h.first = append(h.first, int32(len(h.ops)))
 	*b = Builder{}
 	return &h
 }

@@ -41,7 +41,7 @@ func TestBuilderErrors(t *testing.T) {
 		if !errors.As(err, &bad) || bad.ID != 42 || !strings.Contains(bad.Reason, c.reason) {
 			t.Errorf("%s: %v, want ...%s...", c.name, err, c.reason)
 		}
-		if h := b.History(); h.Len() != 1 || h.ops.len() != 2 {
+		if h := b.History(); h.Len() != 1 || len(h.ops) != 2 {
 			t.Errorf("%s: something of it was added", c.name)
 		}
 	}
@@ -88,7 +88,7 @@ func TestBuilderKeeps(t *testing.T) {
 	}
 	for i, w := range want {
 		txn := int32(i)
-		if h.ids.at(txn) != w.ID || h.process.at(txn) != w.Process || h.invoke.at(txn) != w.Invoke || h.complete.at(txn) != w.Complete {
+		if h.id(txn) != w.ID || h.process(txn) != w.Process || h.invoke(txn) != w.Invoke || h.complete(txn) != w.Complete {
 			t.Fatalf("transaction %d differs", i)
 		}
 		got := h.opsOf(txn)
@@ -125,43 +125,5 @@ func TestListsShare(t *testing.T) {
 	}
 	if room > 6000 {
 		t.Errorf("there is room for %d elements of a list of 1000", room)
-	}
-}
-
-// The operations of each key, sorted a few keys at a time, equal those of a plain search.
-func TestKeysAreSortedInParts(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 10))
-	var b Builder
-	for id := range int64(300) {
-		txn := Txn{ID: id, Complete: 1, Outcome: history.Committed}
-		for range r.IntN(4) {
-			txn.Ops = append(txn.Ops, Op{Kind: Append, Key: r.Int64N(40), Value: r.Int64()})
-		}
-		expect.NoError(t, b.Add(txn))
-	}
-	h := b.History()
-	parts := 0
-	in := newInference(h, Options{})
-	for key := range int32(len(h.keys)) {
-		if key >= in.to {
-			in.sortByKey(key, 100)
-			parts++
-		}
-		var ops, txns []int32
-		for i, o := range h.ops.all() {
-			if o.key() == key {
-				ops, txns = append(ops, i), append(txns, o.txn)
-			}
-		}
-		if gotOps, gotTxns := in.opsOfKey(key); !slices.Equal(gotOps, ops) || !slices.Equal(gotTxns, txns) {
-			t.Fatalf("key %d has the operations %v of %v, want %v of %v", key, gotOps, gotTxns, ops, txns)
-		}
-	}
-	if parts < 3 {
-		t.Errorf("keys were sorted in %d parts", parts)
-	}
-	in.forgetKeys()
-	if ops, _ := in.opsOfKey(0); len(ops) != int(h.keyOps[0]) || int(in.to) != len(h.keys) {
-		t.Errorf("after that, key 0 has %d operations of %d", len(ops), h.keyOps[0])
 	}
 }

@@ -9,11 +9,11 @@ type keyState struct {
 }
 
 func (in *inference) openKey(s *keyState, key int32) {
-	ops, txns := in.opsOfKey(key)
+	ops := in.byKey.of(key)
 	s.key, s.ops, s.sameWrites = key, ops, nil
 	s.kept = s.kept[:0]
-	for i, o := range ops {
-		s.kept = append(s.kept, in.h.ops.in(txns[i], o))
+	for _, o := range ops {
+		s.kept = append(s.kept, in.h.ops[o])
 	}
 	s.table.reset(len(s.ops))
 }
@@ -39,7 +39,7 @@ func (in *inference) enterWriter(s *keyState, i int32) {
 		if !in.h.possible(op.txn) {
 			return
 		}
-		if other := s.ops[e.writer]; in.h.possible(in.h.ops.txn(other)) {
+		if other := s.ops[e.writer]; in.h.possible(in.h.ops[other].txn) {
 			s.sameWrites = []int32{other, s.ops[i]}
 			return
 		}

@@ -91,8 +91,8 @@ func (in *inference) findStale(s *listState) {
 	h := in.h
 	begun, latest := int64(-1<<63), int32(-1)
 	for i, o := range s.ops {
-		if op := s.kept[i]; op.kind() != Append && (latest < 0 || h.invoke.at(op.txn) > begun) {
-			begun, latest = h.invoke.at(op.txn), o
+		if op := s.kept[i]; op.kind() != Append && (latest < 0 || h.invoke(op.txn) > begun) {
+			begun, latest = h.invoke(op.txn), o
 		}
 	}
 	// soonest has the first acknowledged append at or after each position.
@@ -121,7 +121,7 @@ func (in *inference) acknowledged(s *listState, i int32) int64 {
 	if i < 0 || !in.h.committed(s.kept[i].txn) {
 		return never
 	}
-	return in.h.complete.at(s.kept[i].txn)
+	return in.h.complete(s.kept[i].txn)
 }
 
 func (in *inference) noteStale(s *listState, soonest []int32) {
@@ -131,7 +131,7 @@ func (in *inference) noteStale(s *listState, soonest []int32) {
 			continue
 		}
 		missed := soonest[s.at[i]+1]
-		if in.acknowledged(s, missed) < in.h.invoke.at(op.txn) {
+		if in.acknowledged(s, missed) < in.h.invoke(op.txn) {
 			in.findings.add(staleRead, func() Evidence { return in.staleEvidence(o, s.ops[missed]) })
 		}
 	}

@@ -135,7 +135,7 @@ func (in *inference) judgeUpdate(s *listState, txn int32, from, to int) {
 	}
 	sum := hashList(list)
 	for _, first := range s.scratch.otherwise[sum] {
-		other := in.h.ops.at(first)
+		other := in.h.ops[first]
 		if slices.Equal(in.h.list(other), list) {
 			in.cases.add(lostUpdate, func() Evidence { return in.updateEvidence(s.key, other.txn, txn, list) })
 			return

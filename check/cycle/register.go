@@ -132,7 +132,7 @@ func (in *inference) judgeInside(s *registerState, from, to int) {
 	last, wrote := int32(-1), int32(-1)
 	for i := from; i < to; i++ {
 		o := s.ops[i]
-		if in.h.ops.at(o).kind() == Write {
+		if in.h.ops[o].kind() == Write {
 			last, wrote = o, o
 			continue
 		}
@@ -151,7 +151,7 @@ func (in *inference) judgeInside(s *registerState, from, to int) {
 func (in *inference) judgeFutureValue(s *registerState, txn int32, from, to int) {
 	for i := from; i < to; i++ {
 		o := s.ops[i]
-		op := in.h.ops.at(o)
+		op := in.h.ops[o]
 		if op.kind() != ReadValue {
 			continue
 		}
@@ -164,14 +164,14 @@ func (in *inference) judgeFutureValue(s *registerState, txn int32, from, to int)
 
 // sameValue reports whether operation b read what a read or wrote.
 func (in *inference) sameValue(a, b int32) bool {
-	x, y := in.h.ops.at(a), in.h.ops.at(b)
+	x, y := in.h.ops[a], in.h.ops[b]
 	nothing := x.kind() == ReadNothing
 	return nothing == (y.kind() == ReadNothing) && (nothing || x.val == y.val)
 }
 
 func (in *inference) judgeValue(s *registerState, i int) {
 	o := s.ops[i]
-	op := in.h.ops.at(o)
+	op := in.h.ops[o]
 	e := s.table.find(op.val)
 	w := s.table.entries[e].writer
 	switch {
@@ -237,7 +237,7 @@ func (in *inference) linkRegister(s *registerState) {
 func (in *inference) findStaleRegister(s *registerState, v version) {
 	soonest := int32(-1)
 	for _, t := range in.after {
-		if in.h.committed(t) && (soonest < 0 || in.h.complete.at(t) < in.h.complete.at(soonest)) {
+		if in.h.committed(t) && (soonest < 0 || in.h.complete(t) < in.h.complete(soonest)) {
 			soonest = t
 		}
 	}
@@ -246,7 +246,7 @@ func (in *inference) findStaleRegister(s *registerState, v version) {
 	}
 	for i := s.readers[v]; i != 0; i = s.nextReader[i-1] {
 		o := s.ops[i-1]
-		if in.h.complete.at(soonest) < in.h.invoke.at(in.h.ops.txn(o)) {
+		if in.h.complete(soonest) < in.h.invoke(in.h.ops[o].txn) {
 			in.findings.add(staleRead, func() Evidence { return in.staleEvidence(o, in.lastWrite(s, soonest)) })
 		}
 	}

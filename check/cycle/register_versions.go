@@ -82,12 +82,12 @@ func (in *inference) followClients(uses []use) []versionEdge {
 	var edges []versionEdge
 	last := map[int32]use{}
 	for _, u := range in.usesByTime(uses) {
-		before, some := last[in.h.process.at(u.txn)]
-		if some && in.h.complete.at(before.txn) <= in.h.invoke.at(u.txn) {
+		before, some := last[in.h.process(u.txn)]
+		if some && in.h.complete(before.txn) <= in.h.invoke(u.txn) {
 			edges = appendEdge(edges, before, u, sequentialKey)
 		}
 		if in.h.committed(u.txn) {
-			last[in.h.process.at(u.txn)] = u
+			last[in.h.process(u.txn)] = u
 		}
 	}
 	return edges
@@ -100,15 +100,15 @@ func (in *inference) followTime(uses []use) []versionEdge {
 	begun := in.usesByTime(uses)
 	acknowledged := slices.DeleteFunc(slices.Clone(begun), func(u use) bool { return !in.h.committed(u.txn) })
 	slices.SortStableFunc(acknowledged, func(a, b use) int {
-		return cmp.Compare(in.h.complete.at(a.txn), in.h.complete.at(b.txn))
+		return cmp.Compare(in.h.complete(a.txn), in.h.complete(b.txn))
 	})
 	var front []use
 	for _, u := range begun {
-		for len(acknowledged) > 0 && in.h.complete.at(acknowledged[0].txn) < in.h.invoke.at(u.txn) {
+		for len(acknowledged) > 0 && in.h.complete(acknowledged[0].txn) < in.h.invoke(u.txn) {
 			next := acknowledged[0]
 			acknowledged = acknowledged[1:]
 			front = slices.DeleteFunc(front, func(f use) bool {
-				return in.h.complete.at(f.txn) < in.h.invoke.at(next.txn)
+				return in.h.complete(f.txn) < in.h.invoke(next.txn)
 			})
 			front = append(front, next)
 		}
@@ -129,7 +129,7 @@ func appendEdge(edges []versionEdge, a, b use, s source) []versionEdge {
 // usesByTime returns the uses by invocation, without those of no known version.
 func (in *inference) usesByTime(all []use) []use {
 	uses := slices.Clone(all)
-	slices.SortStableFunc(uses, func(a, b use) int { return cmp.Compare(in.h.invoke.at(a.txn), in.h.invoke.at(b.txn)) })
+	slices.SortStableFunc(uses, func(a, b use) int { return cmp.Compare(in.h.invoke(a.txn), in.h.invoke(b.txn)) })
 	return slices.DeleteFunc(uses, func(u use) bool { return u.first == noVersion || u.last == noVersion })
 }
 

@@ -54,11 +54,11 @@ func (h *History) replays(ctx context.Context) (dependencies int, found bool) {
 func (r *replay) run(ctx context.Context) bool {
 	h := r.h
 	begun := h.begun()
-	for i, t := range h.byTime(&h.complete, h.committed) {
+	for i, t := range h.byTime(h.complete, h.committed) {
 		if i%65536 == 0 && ctx.Err() != nil {
 			return false
 		}
-		for len(begun) > 0 && (begun[0] == t || h.invoke.at(begun[0]) < h.complete.at(t)) {
+		for len(begun) > 0 && (begun[0] == t || h.invoke(begun[0]) < h.complete(t)) {
 			if next := begun[0]; h.possible(next) {
 				r.pending = append(r.pending, next)
 				if r.early && h.committed(next) {
@@ -75,7 +75,7 @@ func (r *replay) run(ctx context.Context) bool {
 }
 
 func (r *replay) place(t int32) bool {
-	if len(r.placing) == mostPlacing || slices.Contains(r.placing, t) || r.h.ops.first.at(t+1)-r.h.ops.first.at(t) > longestTxn {
+	if len(r.placing) == mostPlacing || slices.Contains(r.placing, t) || len(r.h.opsOf(t)) > longestTxn {
 		return false
 	}
 	r.placing = append(r.placing, t)
@@ -99,9 +99,7 @@ func (r *replay) place(t int32) bool {
 		return false
 	}
 	r.pending, r.done[t] = slices.Delete(r.pending, at, at+1), true
-	ops := &r.h.ops
-	for i := ops.first.at(t); i < ops.first.at(t+1); i++ {
-		o := ops.in(t, i)
+	for _, o := range r.h.opsOf(t) {
 		on := &r.registers[o.key()]
 		if o.kind() == Write {
 			*on = register{o.val, t + 1}
@@ -116,13 +114,11 @@ func (r *replay) place(t int32) bool {
 // transaction has written before; each checks such a read itself. It returns false if visit does,
 // or if the transaction does not read its own write.
 func (r *replay) each(t int32, visit func(key int32, o op, own bool) bool) bool {
-	ops := &r.h.ops
-	first := ops.first.at(t)
-	for i := first; i < ops.first.at(t+1); i++ {
-		o := ops.in(t, i)
+	ops := r.h.opsOf(t)
+	for i, o := range ops {
 		own := false
-		for j := i - 1; j >= first && !own; j-- {
-			before := ops.in(t, j)
+		for j := i - 1; j >= 0 && !own; j-- {
+			before := ops[j]
 			if own = before.key() == o.key() && before.kind() == Write; own && o.kind() != Write && (o.kind() != ReadValue || o.val != before.val) {
 				return false
 			}
@@ -147,10 +143,12 @@ func (r *replay) placeWriter(t, key int32, read op) bool {
 	if read.kind() != ReadValue {
 		return false
 	}
-	ops := &r.h.ops
 	for _, u := range r.pending {
-		for i := ops.first.at(u+1) - 1; u != t && i >= ops.first.at(u); i-- {
-			if o := ops.in(u, i); o.key() == key && o.kind() == Write {
+		if u == t {
+			continue
+		}
+		for _, o := range slices.Backward(r.h.opsOf(u)) {
+			if o.key() == key && o.kind() == Write {
 				if o.val == read.val {
 					return r.place(u)
 				}
@@ -181,9 +179,8 @@ func (r *replay) placeReaders(t, key int32) bool {
 
 // reads reports whether a transaction read the register's current value from another.
 func (r *replay) reads(t, key int32) bool {
-	ops := &r.h.ops
-	for i := ops.first.at(t); i < ops.first.at(t+1); i++ {
-		if o := ops.in(t, i); o.key() == key {
+	for _, o := range r.h.opsOf(t) {
+		if o.key() == key {
 			return o.kind() != Write && r.holds(key, o)
 		}
 	}

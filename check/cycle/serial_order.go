@@ -11,15 +11,12 @@ import (
 // before it began have come. whole is false if ctx ended first.
 func (in *inference) serialOrder(ctx context.Context, realtime bool) (found, whole bool) {
 	h := in.h
-	in.forgetKeys() // they can be found again, and take more than what is made here
-	g := in.edges.compact()
 	var begun, acknowledged []int32
 	if realtime {
-		begun, acknowledged = h.begun(), h.byTime(&h.complete, h.committed)
-		if in.edges.addSameMoment(h, begun, acknowledged); in.edges.edges.len > 0 {
-			g = in.edges.compact()
-		}
+		begun, acknowledged = h.begun(), h.byTime(h.complete, h.committed)
+		in.edges.addSameMoment(h, begun, acknowledged)
 	}
+	g := in.edges.build()
 	waiting := make([]int32, in.edges.nodes) // for so many others, -1 once it came
 	for _, v := range g.to {
 		waiting[v]++
@@ -45,9 +42,9 @@ func (in *inference) serialOrder(ctx context.Context, realtime bool) (found, who
 		}
 		earliest := int64(math.MaxInt64)
 		if len(acknowledged) > 0 {
-			earliest = h.complete.at(acknowledged[0])
+			earliest = h.complete(acknowledged[0])
 		}
-		for len(begun) > 0 && h.invoke.at(begun[0]) <= earliest {
+		for len(begun) > 0 && h.invoke(begun[0]) <= earliest {
 			leave(begun[0])
 			begun = begun[1:]
 		}

@@ -57,7 +57,7 @@ func FindSmallest(ctx context.Context, h *History, o Options, r *Report, clock c
 		if slices.Contains(forbidden(ReadCommitted).names(), e.Anomaly) {
 			of = h
 		}
-		red := reduction{ctx: ctx, h: of, o: o, model: r.Model, anomaly: e.Anomaly, clock: clock, taken: make([]bool, of.ops.len())}
+		red := reduction{ctx: ctx, h: of, o: o, model: r.Model, anomaly: e.Anomaly, clock: clock, taken: make([]bool, len(of.ops))}
 		if s, found := red.run(e); found {
 			all = append(all, s)
 		}
@@ -119,7 +119,7 @@ func (r *reduction) start(e *Evidence) []int32 {
 	}
 	inPart := make([]bool, r.h.Len())
 	for t := range inPart {
-		inPart[t] = wanted[r.h.ids.at(int32(t))]
+		inPart[t] = wanted[r.h.id(int32(t))]
 	}
 	of := func(op op) bool { return inPart[op.txn] }
 	if part := r.attempt(of); part != nil {
@@ -127,14 +127,14 @@ func (r *reduction) start(e *Evidence) []int32 {
 	}
 	for _, ops := range r.writers {
 		for _, o := range ops {
-			inPart[r.h.ops.txn(o)] = true
+			inPart[r.h.ops[o].txn] = true
 		}
 	}
 	if part := r.attempt(of); part != nil {
 		return part
 	}
 	keys := make([]bool, len(r.h.keys))
-	for _, o := range r.h.ops.all() {
+	for _, o := range r.h.ops {
 		if inPart[o.txn] {
 			keys[o.key()] = true
 		}
@@ -148,12 +148,12 @@ func (r *reduction) start(e *Evidence) []int32 {
 // attempt returns the part of the wanted operations; nil if it is too large or not convicted.
 func (r *reduction) attempt(wanted func(op) bool) []int32 {
 	var part []int32
-	for i, o := range r.h.ops.all() {
+	for i, o := range r.h.ops {
 		if wanted(o) {
 			if len(part) == maxReduced || r.ctx.Err() != nil {
 				return nil
 			}
-			part = append(part, i)
+			part = append(part, int32(i))
 		}
 	}
 	r.index(part)
@@ -166,7 +166,7 @@ func (r *reduction) attempt(wanted func(op) bool) []int32 {
 func (r *reduction) index(part []int32) {
 	r.writers = map[written][]int32{}
 	for _, i := range part {
-		switch o := r.h.ops.at(i); o.kind() {
+		switch o := r.h.ops[i]; o.kind() {
 		case ReadValue:
 			r.writers[written{o.key(), o.val}] = nil
 		case ReadList:
@@ -175,10 +175,10 @@ func (r *reduction) index(part []int32) {
 			}
 		}
 	}
-	for i, o := range r.h.ops.all() {
+	for i, o := range r.h.ops {
 		if kind := o.kind(); kind == Append || kind == Write {
 			if before, read := r.writers[written{o.key(), o.val}]; read {
-				r.writers[written{o.key(), o.val}] = append(before, i)
+				r.writers[written{o.key(), o.val}] = append(before, int32(i))
 			}
 		}
 	}
@@ -188,7 +188,7 @@ func (r *reduction) transactions(part []int32) [][]int32 {
 	var all [][]int32
 	for from := 0; from < len(part); {
 		to := from + 1
-		for to < len(part) && r.h.ops.txn(part[to]) == r.h.ops.txn(part[from]) {
+		for to < len(part) && r.h.ops[part[to]].txn == r.h.ops[part[from]].txn {
 			to++
 		}
 		all = append(all, part[from:to])
@@ -225,10 +225,10 @@ func (r *reduction) build(part []int32) *History {
 	b := Builder{h: History{symbols: r.h.symbols}}
 	r.cut = false
 	for _, ops := range r.transactions(part) {
-		txn := r.h.ops.txn(ops[0])
-		t := Txn{ID: r.h.ids.at(txn), Process: r.h.process.at(txn), Invoke: r.h.invoke.at(txn), Complete: r.h.complete.at(txn), Outcome: r.h.outcome.at(txn)}
+		txn := r.h.ops[ops[0]].txn
+		t := Txn{ID: r.h.id(txn), Process: r.h.process(txn), Invoke: r.h.invoke(txn), Complete: r.h.complete(txn), Outcome: r.h.outcome(txn)}
 		for _, i := range ops {
-			if op, readable := r.op(r.h.ops.at(i)); readable {
+			if op, readable := r.op(r.h.ops[i]); readable {
 				t.Ops = append(t.Ops, op)
 			}
 		}
@@ -310,8 +310,8 @@ func (h *History) operations(clock check.Clock) []exchange.Operation {
 	var all []exchange.Operation
 	for _, t := range h.byInvocation() {
 		o := exchange.Operation{
-			Index: exchange.NoIndex, Process: int64(h.process.at(t)), Function: exchange.Transaction, Outcome: h.outcome.at(t),
-			Invoke: h.invoke.at(t), Complete: h.complete.at(t), InvokeTime: exchange.NoTime, CompleteTime: exchange.NoTime,
+			Index: exchange.NoIndex, Process: int64(h.process(t)), Function: exchange.Transaction, Outcome: h.outcome(t),
+			Invoke: h.invoke(t), Complete: h.complete(t), InvokeTime: exchange.NoTime, CompleteTime: exchange.NoTime,
 		}
 		// An operation without a known end may take effect at any time.
 		if o.Outcome == history.Unknown && o.Complete < o.Invoke {
@@ -338,5 +338,5 @@ func (h *History) operations(clock check.Clock) []exchange.Operation {
 }
 
 func (h *History) byInvocation() []int32 {
-	return h.byTime(&h.invoke, func(int32) bool { return true })
+	return h.byTime(h.invoke, func(int32) bool { return true })
 }

@@ -19,17 +19,17 @@ func (s *Smallest) describe(h *History, whole, e *Evidence, model Model) {
 	names := map[int64]string{}
 	others := len(whole.Txns)
 	for _, t := range h.byInvocation() {
-		number := 1 + slices.IndexFunc(whole.Txns, func(v TxnView) bool { return v.ID == h.ids.at(t) })
+		number := 1 + slices.IndexFunc(whole.Txns, func(v TxnView) bool { return v.ID == h.id(t) })
 		if number == 0 {
 			others++
 			number = others
 		}
 		o := check.Operation{
-			Name: fmt.Sprintf("T%d", number), ID: h.ids.at(t), Process: int64(h.process.at(t)),
-			Invoke: h.invoke.at(t), Complete: -1, Outcome: h.outcome.at(t).String(),
+			Name: fmt.Sprintf("T%d", number), ID: h.id(t), Process: int64(h.process(t)),
+			Invoke: h.invoke(t), Complete: -1, Outcome: h.outcome(t).String(),
 		}
-		if h.committed(t) || h.outcome.at(t) == history.Failed || h.outcome.at(t) == history.Rejected {
-			o.Complete = h.complete.at(t)
+		if h.committed(t) || h.outcome(t) == history.Failed || h.outcome(t) == history.Rejected {
+			o.Complete = h.complete(t)
 		}
 		for _, op := range h.opsOf(t) {
 			o.Steps = append(o.Steps, in.opText(op))

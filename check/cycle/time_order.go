@@ -11,18 +11,18 @@ func (l *edgeList) addProcess(h *History) {
 
 // begun returns the transactions that may have taken effect, by invocation.
 func (h *History) begun() []int32 {
-	return h.byTime(&h.invoke, func(t int32) bool { return h.possible(t) })
+	return h.byTime(h.invoke, func(t int32) bool { return h.possible(t) })
 }
 
 // eachSession visits each committed transaction with its client's next; begun has all, in order.
 func (h *History) eachSession(begun []int32, visit func(before, t int32)) {
 	last := map[int32]int32{}
 	for _, t := range begun {
-		if before, some := last[h.process.at(t)]; some && h.complete.at(before) <= h.invoke.at(t) {
+		if before, some := last[h.process(t)]; some && h.complete(before) <= h.invoke(t) {
 			visit(before, t)
 		}
 		if h.committed(t) {
-			last[h.process.at(t)] = t
+			last[h.process(t)] = t
 		}
 	}
 }
@@ -36,12 +36,12 @@ func (h *History) eachSession(begun []int32, visit func(before, t int32)) {
 // began.
 func (l *edgeList) addRealtime(h *History) {
 	begun := h.begun()
-	acknowledged := h.byTime(&h.complete, h.committed)
+	acknowledged := h.byTime(h.complete, h.committed)
 	const none = int32(-1)
 	moment, next := none, 0
 	for _, t := range begun {
 		from := next
-		for next < len(acknowledged) && h.complete.at(acknowledged[next]) < h.invoke.at(t) {
+		for next < len(acknowledged) && h.complete(acknowledged[next]) < h.invoke(t) {
 			next++
 		}
 		if next > from {
@@ -65,29 +65,29 @@ func (l *edgeList) addRealtime(h *History) {
 func (l *edgeList) addSameMoment(h *History, begun, acknowledged []int32) {
 	same, next := false, 0
 	for _, t := range begun {
-		for next < len(acknowledged) && h.complete.at(acknowledged[next]) < h.invoke.at(t) {
+		for next < len(acknowledged) && h.complete(acknowledged[next]) < h.invoke(t) {
 			next++
 		}
-		same = same || next < len(acknowledged) && h.complete.at(acknowledged[next]) == h.invoke.at(t)
+		same = same || next < len(acknowledged) && h.complete(acknowledged[next]) == h.invoke(t)
 	}
 	if !same {
 		return
 	}
 	h.eachSession(begun, func(before, t int32) {
-		if h.complete.at(before) == h.invoke.at(t) {
+		if h.complete(before) == h.invoke(t) {
 			l.add(before, t, realtime)
 		}
 	})
 }
 
 // byTime returns the wanted transactions, stably sorted by the given times.
-func (h *History) byTime(times *numbers, wanted func(int32) bool) []int32 {
+func (h *History) byTime(time func(txn int32) int64, wanted func(txn int32) bool) []int32 {
 	order := make([]int32, 0, h.Len())
 	for t := range int32(h.Len()) {
 		if wanted(t) {
 			order = append(order, t)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(times.at(a), times.at(b)) })
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(time(a), time(b)) })
 	return order
 }

@@ -64,13 +64,13 @@ func (c *constraints) ranks() []int64 {
 		ranks[i] = math.MinInt64
 	}
 	for t := range c.txns {
-		end := c.h.complete.at(t)
+		end := c.h.complete(t)
 		if !c.h.committed(t) {
-			end = c.h.invoke.at(t)
+			end = c.h.invoke(t)
 		}
 		ranks[t] = end
 		if c.commit(t) != t {
-			ranks[t], ranks[c.commit(t)] = c.h.invoke.at(t), end
+			ranks[t], ranks[c.commit(t)] = c.h.invoke(t), end
 		}
 	}
 	return ranks
@@ -152,7 +152,7 @@ func (r *arrangement) broken(key int32) (acyclic.Literal, bool) {
 				continue
 			}
 			// Either the read is earlier than b, or b is earlier than a.
-			late := r.c.h.committed(y) && r.c.h.complete.at(y) <= r.c.h.invoke.at(read.txn)
+			late := r.c.h.committed(y) && r.c.h.complete(y) <= r.c.h.invoke(read.txn)
 			return r.choose(key, a, b, !late), true
 		}
 	}

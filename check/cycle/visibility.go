@@ -17,7 +17,7 @@ type visibility struct {
 	c   *constraints
 	ctx context.Context
 	// reads and writes are those of each transaction, sorted by key.
-	reads, writes grouped
+	reads, writes groups[keyVersion]
 	// forced are pairs of transactions that are linked already.
 	forced map[[2]int32]bool
 	// session has the order of each client, if that counts.
@@ -34,42 +34,18 @@ type visibility struct {
 
 type keyVersion struct{ key, version, op int32 }
 
-// grouped are versions by transaction: those of t are all[start[t]:start[t+1]].
-type grouped struct {
-	all   []keyVersion
-	start []int32
-}
-
-func (g *grouped) of(txn int32) []keyVersion { return g.all[g.start[txn]:g.start[txn+1]] }
-
-// group sorts versions by transaction. It calls each twice, which must visit the same.
-func group(txns int32, each func(visit func(txn int32, v keyVersion))) grouped {
-	// Counts are two positions up and summed one position up, as in edgeList.build.
-	g := grouped{start: make([]int32, txns+2)}
-	each(func(txn int32, _ keyVersion) { g.start[txn+2]++ })
-	for t := range txns {
-		g.start[t+2] += g.start[t+1]
-	}
-	g.all = make([]keyVersion, g.start[txns+1])
-	each(func(txn int32, v keyVersion) {
-		g.all[g.start[txn+1]] = v
-		g.start[txn+1]++
-	})
-	return g
-}
-
 func (in *inference) newVisibility(ctx context.Context, keys []keyOrder, j judgement) *visibility {
 	n := int32(in.h.Len())
-	c := &constraints{h: in.h, rule: j.rule, keys: keys, txns: n, nodes: n, room: edgeRoom + 16*in.h.ops.len()}
+	c := &constraints{h: in.h, rule: j.rule, keys: keys, txns: n, nodes: n, room: edgeRoom + 16*len(in.h.ops)}
 	v := &visibility{c: c, ctx: ctx, forced: map[[2]int32]bool{}}
-	v.reads = group(n, func(visit func(int32, keyVersion)) {
+	v.reads = group(int(n), func(visit func(int32, keyVersion)) {
 		for i := range keys {
 			for _, r := range keys[i].reads {
 				visit(r.txn, keyVersion{int32(i), r.version, r.op})
 			}
 		}
 	})
-	v.writes = group(n, func(visit func(int32, keyVersion)) {
+	v.writes = group(int(n), func(visit func(int32, keyVersion)) {
 		for i := range keys {
 			for version := int32(1); version < int32(len(keys[i].writers)); version++ {
 				visit(keys[i].writers[version], keyVersion{int32(i), version, keys[i].writes[version]})
