@@ -66,14 +66,34 @@ func (f Findings) AddTo(r *Result) {
 	for i, k := range f {
 		listed[i] = k.listed
 	}
-	r.AddInTurn(listed)
+	r.addInTurn(listed)
 	for _, k := range f {
 		r.AddUnlisted(k.kind, k.found-int64(len(k.listed)))
 	}
 }
 
-// AddInTurn adds evidence of several lists: one of each list before a second of any.
-func (r *Result) AddInTurn(lists [][]Evidence) {
+// AddParts adds the findings of results about parts of what r is about, such as the keys of a
+// history: one piece of evidence of each part before a second of any.
+func (r *Result) AddParts(parts []Result) {
+	listed := make([][]Evidence, len(parts))
+	for i := range parts {
+		listed[i] = parts[i].Evidence
+	}
+	r.addInTurn(listed)
+	for _, p := range parts {
+		for _, f := range p.Findings {
+			for _, e := range p.Evidence {
+				if e.Kind == f.Kind {
+					f.Found--
+				}
+			}
+			r.AddUnlisted(f.Kind, f.Found)
+		}
+	}
+}
+
+// addInTurn adds evidence of several lists: one of each list before a second of any.
+func (r *Result) addInTurn(lists [][]Evidence) {
 	for depth, more := 0, true; more; depth++ {
 		more = false
 		for _, list := range lists {

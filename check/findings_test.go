@@ -26,6 +26,11 @@ func TestFindingsAreBoundedAndShared(t *testing.T) {
 	if listed != "abcdabcdabdabdabdabd" || r.Found != 3004 || f.Count("c") != 4 || more.Count("c", "d") != 1005 {
 		t.Errorf("found %d, listed %s", r.Found, listed)
 	}
+	var whole Result
+	whole.AddParts([]Result{r, {Evidence: []Evidence{{Kind: "e"}}, Found: 2, Findings: []Finding{{Kind: "e", Found: 2}}}})
+	if whole.Found != 3006 || whole.Findings[1] != (Finding{Kind: "e", Found: 2}) || whole.Evidence[0].Kind != "a" || whole.Evidence[1].Kind != "e" {
+		t.Errorf("of two parts: found %d, %v", whole.Found, whole.Findings)
+	}
 	if text := f.String(); text != "1,000 a, 1,000 b, 4 c, 1,000 d" || NewFindings("a").String() != "" {
 		t.Errorf("%s", text)
 	}

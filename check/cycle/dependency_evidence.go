@@ -34,19 +34,12 @@ func (in *inference) explain(kind edgeKind, a, b int32, i, j int) Edge {
 			x, in.h.complete(a), y, in.h.invoke(b))
 		return edge
 	}
-	tried := map[int32]bool{}
 	for _, op := range in.h.opsOf(b) {
-		if tried[op.key()] {
-			continue
-		}
-		tried[op.key()] = true
-		var found bool
+		explain := in.explainList
 		if in.h.kinds[op.key()] == Write {
-			found = in.explainRegister(&edge, kind, op.key(), a, b, x, y)
-		} else {
-			found = in.explainList(&edge, kind, op.key(), a, b, x, y)
+			explain = in.explainRegister
 		}
-		if found {
+		if edge.Text = explain(kind, op.key(), a, b, x, y); edge.Text != "" {
 			edge.Key = in.h.keyName(op.key())
 			return edge
 		}
@@ -54,32 +47,31 @@ func (in *inference) explain(kind edgeKind, a, b int32, i, j int) Edge {
 	return edge
 }
 
-func (in *inference) explainList(edge *Edge, kind edgeKind, key, a, b int32, x, y string) bool {
+// explainList says why transaction a, called x, precedes b, called y, by a list; "" if it does not
+// show that.
+func (in *inference) explainList(kind edgeKind, key, a, b int32, x, y string) string {
 	s := in.readList(key)
 	for i := range s.kept {
 		op := s.kept[i]
 		if op.txn != b || (op.kind() == Append) != (kind != wr) {
 			continue
 		}
+		text := ""
 		switch kind {
 		case wr:
 			if list := in.h.list(op); list != nil && in.wrote(&s.keyState, s.lastEntry(i, list), a) {
-				edge.Value = in.h.name(list[len(list)-1])
-				edge.Next = edge.Value
-				edge.Text = fmt.Sprintf("%s read %s from key %s, whose last element %s appended", y, in.readText(op), in.h.keyName(key), x)
-				return true
+				text = fmt.Sprintf("%s read %s from key %s, whose last element %s appended", y, in.readText(op), in.h.keyName(key), x)
 			}
 		case ww:
-			if in.explainAppend(edge, s, i, a, x, y) {
-				return true
-			}
+			text = in.explainAppend(s, i, a, x, y)
 		default:
-			if in.explainMissed(edge, s, i, a, x, y) {
-				return true
-			}
+			text = in.explainMissed(s, i, a, x, y)
+		}
+		if text != "" {
+			return text
 		}
 	}
-	return false
+	return ""
 }
 
 func (in *inference) wrote(s *keyState, e, txn int32) bool {
@@ -87,27 +79,28 @@ func (in *inference) wrote(s *keyState, e, txn int32) bool {
 }
 
 // explainAppend explains that append i of the list comes right after an append of a.
-func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, y string) bool {
+func (in *inference) explainAppend(s *listState, i int, a int32, x, y string) string {
 	op := s.kept[i]
 	at := s.at[i]
 	if at == unplaced {
 		at = position(len(s.order))
 	}
 	before := s.previous[at]
-	if !in.wrote(&s.keyState, before, a) {
-		return s.at[i] == unplaced && in.explainAssumed(edge, s, op, a, x, y)
+	switch {
+	case in.wrote(&s.keyState, before, a):
+	case s.at[i] == unplaced:
+		return in.explainAssumed(s, op, a, x, y)
+	default:
+		return ""
 	}
-	edge.Value, edge.Next = in.h.name(s.table.entries[before].elem), in.h.name(op.val)
-	key := in.h.keyName(s.key)
+	first, key, next := in.h.name(s.table.entries[before].elem), in.h.keyName(s.key), in.h.name(op.val)
 	spine := in.h.ops[s.longestOp]
 	if s.at[i] == unplaced {
-		edge.Text = fmt.Sprintf("%s appended %s to key %s, and %s appended %s, which is not in %s, the longest state that was read (by %s), so it came later",
-			x, edge.Value, key, y, edge.Next, in.readText(spine), in.readerName(spine.txn))
-		return true
+		return fmt.Sprintf("%s appended %s to key %s, and %s appended %s, which is not in %s, the longest state that was read (by %s), so it came later",
+			x, first, key, y, next, in.readText(spine), in.readerName(spine.txn))
 	}
-	edge.Text = fmt.Sprintf("%s appended %s to key %s, and then %s appended %s: %s read %s",
-		x, edge.Value, key, y, edge.Next, in.readerName(spine.txn), in.listText(s.longest[:in.until(s, s.at[i])]))
-	return true
+	return fmt.Sprintf("%s appended %s to key %s, and then %s appended %s: %s read %s",
+		x, first, key, y, next, in.readerName(spine.txn), in.listText(s.longest[:in.until(s, s.at[i])]))
 }
 
 // readerName names a transaction that only gives evidence.
@@ -132,7 +125,7 @@ func (in *inference) until(s *listState, at position) int {
 }
 
 // explainMissed explains that a read the state before append i of the list.
-func (in *inference) explainMissed(edge *Edge, s *listState, i int, a int32, x, y string) bool {
+func (in *inference) explainMissed(s *listState, i int, a int32, x, y string) string {
 	op := s.kept[i]
 	for j := range s.kept {
 		read := s.kept[j]
@@ -143,33 +136,27 @@ func (in *inference) explainMissed(edge *Edge, s *listState, i int, a int32, x, 
 		if s.at[i] == unplaced && next >= 0 || s.at[i] != unplaced && (next < 0 || s.table.entries[next].position != s.at[i]) {
 			continue
 		}
-		if list := in.h.list(read); list != nil {
-			edge.Value = in.h.name(list[len(list)-1])
-		}
-		edge.Next = in.h.name(op.val)
-		edge.Text = fmt.Sprintf("%s read %s from key %s, without %s, which %s appended", x, in.readText(read), in.h.keyName(s.key), edge.Next, y)
+		text := fmt.Sprintf("%s read %s from key %s, without %s, which %s appended", x, in.readText(read), in.h.keyName(s.key), in.h.name(op.val), y)
 		if s.at[i] == unplaced {
-			edge.Text += " and which no read shows"
+			text += " and which no read shows"
 		}
-		return true
+		return text
 	}
-	return false
+	return ""
 }
 
-func (in *inference) explainRegister(edge *Edge, kind edgeKind, key, a, b int32, x, y string) bool {
+// explainRegister is explainList for a register.
+func (in *inference) explainRegister(kind edgeKind, key, a, b int32, x, y string) string {
 	s := in.readRegister(key)
 	name := in.h.keyName(key)
 	if kind == wr {
 		for i := range s.kept {
 			op := s.kept[i]
 			if op.txn == b && op.kind() == ReadValue && in.wrote(&s.keyState, s.table.find(op.val), a) {
-				edge.Value = in.h.name(op.val)
-				edge.Next = edge.Value
-				edge.Text = fmt.Sprintf("%s read %s from key %s, which %s wrote", y, edge.Value, name, x)
-				return true
+				return fmt.Sprintf("%s read %s from key %s, which %s wrote", y, in.h.name(op.val), name, x)
 			}
 		}
-		return false
+		return ""
 	}
 	in.orderVersions(s, func([]versionEdge) {})
 	who := func(t int32) string {
@@ -186,19 +173,17 @@ func (in *inference) explainRegister(edge *Edge, kind edgeKind, key, a, b int32,
 		if !in.wrote(&s.keyState, e.to-1, b) || !in.touched(s, e.from, a, kind) {
 			continue
 		}
-		edge.Next = in.h.name(s.table.entries[e.to-1].elem)
 		did := "read nothing from"
 		if e.from != initial {
-			edge.Value = in.h.name(s.table.entries[e.from-1].elem)
-			did = fmt.Sprintf("read %s from", edge.Value)
+			did = "read " + in.h.name(s.table.entries[e.from-1].elem) + " from"
 			if kind == ww {
-				did = fmt.Sprintf("wrote %s to", edge.Value)
+				did = "wrote " + in.h.name(s.table.entries[e.from-1].elem) + " to"
 			}
 		}
-		edge.Text = fmt.Sprintf("%s %s key %s, and %s wrote %s, which came later, because %s", x, did, name, y, edge.Next, e.reason(who))
-		return true
+		return fmt.Sprintf("%s %s key %s, and %s wrote %s, which came later, because %s",
+			x, did, name, y, in.h.name(s.table.entries[e.to-1].elem), e.reason(who))
 	}
-	return false
+	return ""
 }
 
 // touched reports whether a wrote, or with rw read, this version.

@@ -169,17 +169,25 @@ func (h *History) withoutRepeats() *History {
 	}
 	repeated := func(key int32, val int64) bool { return times[written{key, val}] > 1 }
 	return h.rebuilt(func(o op) (Op, bool) {
-		out := Op{Kind: o.kind(), Key: h.keys[o.key()]}
-		switch out.Kind {
-		case ReadNothing:
-		case ReadList:
-			out.List = slices.DeleteFunc(slices.Clone(h.list(o)), func(val int64) bool { return repeated(o.key(), val) })
-		default:
-			out.Value = o.val
-			return out, !repeated(o.key(), o.val)
-		}
-		return out, true
+		out := h.given(o)
+		out.List = slices.DeleteFunc(slices.Clone(out.List), func(val int64) bool { return repeated(o.key(), val) })
+		return out, out.Kind == ReadList || out.Kind == ReadNothing || !repeated(o.key(), o.val)
 	})
+}
+
+// given is an operation as the Builder got it; its list is the history's.
+func (h *History) given(o op) Op {
+	out := Op{Kind: o.kind(), Key: h.keys[o.key()], List: h.list(o)}
+	if out.Kind != ReadList && out.Kind != ReadNothing {
+		out.Value = o.val
+	}
+	return out
+}
+
+// givenTxn is a transaction without its operations.
+func (h *History) givenTxn(t int32) Txn {
+	x := &h.txns[t]
+	return Txn{ID: x.id, Process: x.process, Invoke: x.invoke, Complete: x.complete, Outcome: x.outcome}
 }
 
 // rebuilt returns the history of the operations that keep returns.
@@ -187,7 +195,7 @@ func (h *History) rebuilt(keep func(op) (Op, bool)) *History {
 	b := Builder{}
 	b.h.symbols = h.symbols
 	for t := range int32(h.Len()) {
-		txn := Txn{ID: h.id(t), Process: h.process(t), Invoke: h.invoke(t), Complete: h.complete(t), Outcome: h.outcome(t)}
+		txn := h.givenTxn(t)
 		for _, o := range h.opsOf(t) {
 			if kept, ok := keep(o); ok {
 				txn.Ops = append(txn.Ops, kept)

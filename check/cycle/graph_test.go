@@ -105,61 +105,6 @@ func follow(g *graph, v int32, reached map[int32]bool) {
 	}
 }
 
-// Components agree with reachability, and come in the promised order.
-func TestComponents(t *testing.T) {
-	for seed := range uint64(2000) {
-		r := rand.New(rand.NewPCG(seed, 11))
-		n := 1 + r.Int32N(12)
-		l := newEdgeList(int(n))
-		for range r.IntN(int(3 * n)) {
-			l.add(r.Int32N(n), r.Int32N(n), []edgeKind{ww, rw, free}[r.IntN(3)])
-		}
-		g := l.build()
-		number := make([]int32, n)
-		count := int32(0)
-		if !g.components(context.Background(), ww, func(members []int32) {
-			count++
-			for _, v := range members {
-				number[v] = count
-			}
-		}) {
-			t.Fatal("cut short")
-		}
-		reach := make([]map[int32]bool, n)
-		for v := range n {
-			reach[v] = map[int32]bool{}
-			follow(without(g, rw), v, reach[v])
-		}
-		for a := range n {
-			for b := range n {
-				together := a == b || reach[a][b] && reach[b][a]
-				if (number[a] == number[b]) != together || reach[a][b] && number[b] > number[a] {
-					t.Fatalf("seed %d: %d and %d are in %d and %d", seed, a, b, number[a], number[b])
-				}
-			}
-		}
-	}
-	cancelled, cancel := context.WithCancel(context.Background())
-	cancel()
-	l := newEdgeList(100000)
-	if l.build().components(cancelled, ww, func([]int32) {}) {
-		t.Error("a cancelled search said that it was whole")
-	}
-}
-
-func without(g *graph, kind edgeKind) *graph {
-	l := newEdgeList(0)
-	l.nodes = int32(g.nodes())
-	for v := range l.nodes {
-		for e := g.start[v]; e < g.start[v+1]; e++ {
-			if g.kind[e] != kind {
-				l.add(v, g.to[e], ww)
-			}
-		}
-	}
-	return l.build()
-}
-
 // A key on which all transactions contradict each other does not take quadratic time.
 func TestHotKey(t *testing.T) {
 	const n = 20000

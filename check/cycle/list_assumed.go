@@ -91,11 +91,11 @@ func (in *inference) assumedEvidence(s *listState, e versionEdge) Evidence {
 	}
 	text := fmt.Sprintf("%s, but the last that T1 did was to %s, and the first that T2 did was to %s, which comes before that: a contradiction",
 		e.reason(who), in.opText(first), in.opText(second))
-	return in.keyEvidence(s.key, nil, text, e.first, e.second)
+	return in.keyEvidence(s.key, text, e.first, e.second)
 }
 
 // explainAssumed explains why an unseen append comes after an unseen append of a, by an assumption.
-func (in *inference) explainAssumed(edge *Edge, s *listState, later op, a int32, x, y string) bool {
+func (in *inference) explainAssumed(s *listState, later op, a int32, x, y string) string {
 	who := func(t int32) string {
 		if t == a {
 			return x
@@ -106,15 +106,14 @@ func (in *inference) explainAssumed(edge *Edge, s *listState, later op, a int32,
 		if e.to <= s.end() || e.first != a || e.second != later.txn {
 			continue
 		}
+		earlier := op{}
 		for _, o := range s.kept {
 			if o.txn == a && o.kind() == Append {
-				edge.Value = in.h.name(o.val)
+				earlier = o
 			}
 		}
-		edge.Next = in.h.name(later.val)
-		edge.Text = fmt.Sprintf("%s appended %s to key %s, and %s appended %s, which came later, because %s",
-			x, edge.Value, in.h.keyName(s.key), y, edge.Next, e.reason(who))
-		return true
+		return fmt.Sprintf("%s appended %s to key %s, and %s appended %s, which came later, because %s",
+			x, in.h.name(earlier.val), in.h.keyName(s.key), y, in.h.name(later.val), e.reason(who))
 	}
-	return false
+	return ""
 }

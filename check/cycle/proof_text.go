@@ -12,26 +12,24 @@ func (p *proof) explain(s step, known []derived) Edge {
 	}
 	k := &p.c.keys[s.key]
 	name := p.in.h.keyName(k.key)
-	edge := Edge{From: i, To: j, Kind: s.kind.String(), Key: name, Next: p.in.h.name(k.values[s.b])}
-	if s.a > 0 {
-		edge.Value = p.in.h.name(k.values[s.a])
-	}
+	edge := Edge{From: i, To: j, Kind: s.kind.String(), Key: name}
+	first, second := p.in.h.name(k.values[s.a]), p.in.h.name(k.values[s.b])
 	list := p.in.h.kinds[k.key] != Write
 	switch {
 	case s.kind == wr:
 		edge.Text = fmt.Sprintf("%s read from key %s what %s had appended", y, name, x)
 	case s.kind == ww && list:
-		edge.Text = fmt.Sprintf("%s appended %s to key %s, and %s appended %s", x, edge.Value, name, y, edge.Next)
+		edge.Text = fmt.Sprintf("%s appended %s to key %s, and %s appended %s", x, first, name, y, second)
 	case s.kind == ww:
-		edge.Text = fmt.Sprintf("%s wrote %s to key %s, and %s wrote %s", x, edge.Value, name, y, edge.Next)
+		edge.Text = fmt.Sprintf("%s wrote %s to key %s, and %s wrote %s", x, first, name, y, second)
 	case list:
-		edge.Text = fmt.Sprintf("%s read key %s without %s, which %s appended", x, name, edge.Next, y)
+		edge.Text = fmt.Sprintf("%s read key %s without %s, which %s appended", x, name, second, y)
 		return edge
 	case s.a == 0:
-		edge.Text = fmt.Sprintf("%s read nothing from key %s, and %s wrote %s", x, name, y, edge.Next)
+		edge.Text = fmt.Sprintf("%s read nothing from key %s, and %s wrote %s", x, name, y, second)
 		return edge
 	default:
-		edge.Text = fmt.Sprintf("%s read %s from key %s, and %s wrote %s", x, edge.Value, name, y, edge.Next)
+		edge.Text = fmt.Sprintf("%s read %s from key %s, and %s wrote %s", x, first, name, y, second)
 	}
 	if s.kind != wr {
 		edge.Text += p.later(s.reason, known)

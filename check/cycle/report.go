@@ -10,84 +10,78 @@ import (
 // Report is the result for a history under one model.
 type Report struct {
 	// Model is the requested model.
-	Model Model `json:"model"`
+	Model Model
 	// Verdict is Violated if the model is ruled out. It is Unknown if nothing was put to the test,
 	// if the time ran out first, or if the history cannot be judged; Reason says why.
-	Verdict check.Verdict `json:"verdict"`
-	Reason  string        `json:"reason,omitempty"`
+	Verdict check.Verdict
+	Reason  string
 	// Partial means that the time ran out after a violation was found: more may exist, and weaker
 	// models may be ruled out.
-	Partial bool `json:"partial,omitempty"`
+	Partial bool
 	// Anomalies are the sorted names of the anomalies found that the model forbids.
-	Anomalies []string `json:"anomalies,omitempty"`
+	Anomalies []string
 	// Permitted are the sorted names of those that the model allows.
-	Permitted []string `json:"permitted,omitempty"`
+	Permitted []string
 	// Not are the weakest models ruled out by all findings, and AlsoNot those above them, each
 	// sorted. Both are empty unless the verdict is Violated: ask for a stronger model to learn
 	// more.
-	Not     []Model `json:"not,omitempty"`
-	AlsoNot []Model `json:"also_not,omitempty"`
+	Not     []Model
+	AlsoNot []Model
 	// Evidence has one case of each of Anomalies and then of Permitted; for cycles, the shortest
 	// found.
-	Evidence []Evidence `json:"evidence,omitempty"`
+	Evidence []Evidence
 	// Findings are acknowledged appends that are lost ("lost-append"), and reads that lack an
 	// append acknowledged before they began ("stale-read"). They do not change the verdict, because
 	// models without real time allow both. Under strong snapshot isolation and strict
 	// serializability the same shows as a realtime anomaly.
-	Findings []Evidence `json:"findings,omitempty"`
+	Findings []Evidence
 	// Repeated names a value that was written to a key more than once, a mistake of the test, if the
 	// verdict is Violated without such values.
-	Repeated string `json:"repeated,omitempty"`
-	Size     Size   `json:"size"`
+	Repeated string
+	Size     Size
 }
 
 // Size counts what was examined.
 type Size struct {
-	Transactions int `json:"transactions"`
-	Committed    int `json:"committed"`
-	Unknown      int `json:"unknown"`
-	Operations   int `json:"operations"`
-	Keys         int `json:"keys"`
+	Transactions int
+	Committed    int
+	Unknown      int
+	Operations   int
+	Keys         int
 	// Dependencies counts the ww, wr and rw edges.
-	Dependencies int `json:"dependencies"`
+	Dependencies int
 	// Components counts the sets of transactions in cycles with each other.
-	Components int `json:"components"`
+	Components int
 }
 
 // Evidence proves one anomaly.
 type Evidence struct {
 	// Anomaly is its name.
-	Anomaly string `json:"anomaly"`
+	Anomaly string
 	// Text says what happened, with T1 for Txns[0] and so on.
-	Text string `json:"text"`
+	Text string
 	// Found counts the cases; for cycles, the components that have one.
-	Found int64 `json:"found"`
+	Found int64
 	// Txns are the transactions involved, in the order of a cycle.
-	Txns []TxnView `json:"txns"`
+	Txns []TxnView
 	// Edges make the cycle: Edges[i] leads from Txns[i] to Txns[i+1], the last one back to Txns[0].
 	// It is empty without a cycle.
-	Edges []Edge `json:"edges,omitempty"`
-	// Key and Values are, without a cycle, the key and values concerned; strings are quoted.
-	Key    string   `json:"key,omitempty"`
-	Values []string `json:"values,omitempty"`
+	Edges []Edge
 	// AnyOrder means that the cycle rests on an order of versions that no read shows, but that
 	// every other order has a cycle too. Reasons say why the versions must be in the order of the
 	// edges, and what the transactions in Txns after those of the cycle are for.
-	AnyOrder bool     `json:"any_order,omitempty"`
-	Reasons  []string `json:"reasons,omitempty"`
+	AnyOrder bool
+	Reasons  []string
 	// Smallest is the smallest part of the history with the anomaly, if FindSmallest was used.
-	Smallest *check.Excerpt `json:"smallest,omitempty"`
+	Smallest *check.Excerpt
 }
 
 // TxnView is a transaction in an Evidence.
 type TxnView struct {
-	ID       int64  `json:"id"`
-	Process  int32  `json:"process"`
-	Invoke   int64  `json:"invoke"`
-	Complete int64  `json:"complete"`
-	Outcome  string `json:"outcome"`
+	ID      int64
+	Process int32
 	// Text has its operations, with long lists cut.
-	Text string `json:"text"`
+	Text string
 }
 
 func (v *TxnView) name() string {
@@ -99,16 +93,13 @@ func (v *TxnView) name() string {
 
 // Edge says why one transaction of a cycle comes before the next.
 type Edge struct {
-	From int `json:"from"`
-	To   int `json:"to"`
+	From int
+	To   int
 	// Kind is ww, wr, rw, process or realtime.
-	Kind string `json:"kind"`
-	// Key is the key that proves it. Value is the value that the first transaction wrote or read
-	// of it (empty for nothing), Next that of the second. All are empty for process and realtime.
-	Key   string `json:"key,omitempty"`
-	Value string `json:"value,omitempty"`
-	Next  string `json:"next,omitempty"`
-	Text  string `json:"text"`
+	Kind string
+	// Key is the key that proves it; empty for process and realtime.
+	Key  string
+	Text string
 }
 
 // Result converts the report. Anomalies that the model does not forbid are allowed.

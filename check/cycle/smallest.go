@@ -226,7 +226,7 @@ func (r *reduction) build(part []int32) *History {
 	r.cut = false
 	for _, ops := range r.transactions(part) {
 		txn := r.h.ops[ops[0]].txn
-		t := Txn{ID: r.h.id(txn), Process: r.h.process(txn), Invoke: r.h.invoke(txn), Complete: r.h.complete(txn), Outcome: r.h.outcome(txn)}
+		t := r.h.givenTxn(txn)
 		for _, i := range ops {
 			if op, readable := r.op(r.h.ops[i]); readable {
 				t.Ops = append(t.Ops, op)
@@ -242,13 +242,13 @@ func (r *reduction) build(part []int32) *History {
 
 // op returns an operation as it is in the part; false for a read of a value that is not in it.
 func (r *reduction) op(o op) (Op, bool) {
-	out := Op{Kind: o.kind(), Key: r.h.keys[o.key()], Value: o.val}
+	out := r.h.given(o)
 	switch out.Kind {
 	case ReadValue:
 		present, partly := r.present(written{o.key(), o.val})
 		return out, present && !partly
 	case ReadList:
-		out.Value = 0
+		out.List = nil
 		for _, v := range r.h.list(o) {
 			present, partly := r.present(written{o.key(), v})
 			if partly {
@@ -259,8 +259,6 @@ func (r *reduction) op(o op) (Op, bool) {
 			}
 		}
 		r.cut = r.cut || len(out.List) < o.len()
-	case ReadNothing:
-		out.Value = 0
 	}
 	return out, true
 }

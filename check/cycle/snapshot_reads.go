@@ -59,10 +59,6 @@ func (h *History) plainReads() *History {
 		} else if wrote[o.key()] == o.txn+1 {
 			return Op{}, false
 		}
-		out := Op{Kind: o.kind(), Key: h.keys[o.key()], Value: o.val}
-		if out.Kind == ReadList {
-			out.Value, out.List = 0, h.list(o)
-		}
-		return out, true
+		return h.given(o), true
 	})
 }

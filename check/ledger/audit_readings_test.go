@@ -161,46 +161,17 @@ func TestAWayBesideAnAccountThatIsNotThere(t *testing.T) {
 }
 
 func TestEntriesAreBounded(t *testing.T) {
-	full, nearly := make([][]uint32, maxEntries>>chunkBits+1), make([][]uint32, maxEntries>>chunkBits)
-	nearly[len(nearly)-1] = make([]uint32, chunkEntries-1)
-	for name, c := range map[string]struct {
-		owners  [][]uint32
-		number  uint32
-		tooMany int64
-	}{
-		"all entries":        {full, 0, 1},
-		"all but one":        {nearly, 0, 0},
-		"all blocks":         {nil, maxBlocks, 1},
-		"all blocks but one": {nil, maxBlocks - 1, 0},
-	} {
+	for number, tooMany := range map[uint32]int64{maxBlocks: 1, maxBlocks - 1: 0} {
 		j := testHistory{give(1, 1, 2, 1, 0, 9)}.run().judge(t)
-		j.entries.owners, j.proof = c.owners, nil
+		j.proof = nil
 		before := j.entries.len()
-		j.addEntry(Row{1, 1, 2, 5, 1, 1}, &block{page: new(page), number: c.number}, 7)
+		j.addEntry(Row{1, 1, 2, 5, 1, 1}, &block{page: new(page), number: number}, 7)
 		added := j.entries.len() - before
-		if j.entries.tooMany != c.tooMany || int64(added) != 1-c.tooMany {
-			t.Errorf("%s: %d too many, %d added", name, j.entries.tooMany, added)
+		if j.entries.tooMany != tooMany || int64(added) != 1-tooMany {
+			t.Errorf("block %d: %d too many, %d added", number, j.entries.tooMany, added)
 		}
-		if added == 1 && j.entries.owner(before) != c.number<<blockBits|7 {
-			t.Errorf("%s: the owner is %x", name, j.entries.owner(before))
+		if added == 1 && j.entries.owners[before] != number<<blockBits|7 {
+			t.Errorf("the owner is %x", j.entries.owners[before])
 		}
-	}
-}
-
-func TestEntriesGrow(t *testing.T) {
-	var e entries
-	for n := range uint32(2*chunkEntries + 1) {
-		if e.add(n); e.len() != n+1 || e.owner(n) != n {
-			t.Fatalf("entry %d is %d of %d", n, e.owner(n), e.len())
-		}
-		if n == 3 && cap(e.owners[0]) > 100 {
-			t.Errorf("four entries take the room of %d", cap(e.owners[0]))
-		}
-	}
-	if len(e.owners) != 3 || cap(e.owners[1]) != chunkEntries || cap(e.owners[2]) != chunkEntries || e.owner(0) != 0 {
-		t.Errorf("%d chunks, of %d and %d entries", len(e.owners), cap(e.owners[1]), cap(e.owners[2]))
-	}
-	if e.owner(math.MaxUint16) != math.MaxUint16 || e.owner(math.MaxUint16+1) != math.MaxUint16+1 {
-		t.Error("entries were moved")
 	}
 }

@@ -135,19 +135,17 @@ const (
 	maxBlocks   = unrecordedBit >> blockBits
 )
 
-// entries are the rows for the check of order, as read, in chunks that are never copied. Only the
-// operation of a row is kept. An entry has the accounts and the amount of the operation's request,
-// and its versions are in the operation's page.
+// entries are the rows for the check of order, as read. Only the operation of a row is kept. An
+// entry has the accounts and the amount of the operation's request, and its versions are in the
+// operation's page.
 type entries struct {
 	// owners hold the number of the operation's block and the position there; with
 	// unrecordedBit, an index of unrecorded.
-	owners [][]uint32
+	owners []uint32
 	// unrecorded are rows of operations missing from an incomplete history.
 	unrecorded []unrecordedRow
-	// written are the first writtenUpTo entries in full, for a search for errors, which reads
-	// each often.
-	written     [][]entry
-	writtenUpTo uint32
+	// written are the entries in full, for a search for errors, which reads each often.
+	written []entry
 	// excluded are the accounts, by id-1, that may lack a version because a row of theirs is no
 	// entry or had an impossible version. That is evidence already.
 	excluded bits
@@ -160,33 +158,7 @@ type unrecordedRow struct {
 	versions [sides]uint32
 }
 
-const (
-	chunkBits    = 16
-	chunkEntries = 1 << chunkBits
-)
-
-func (e *entries) len() uint32 {
-	if len(e.owners) == 0 {
-		return 0
-	}
-	last := len(e.owners) - 1
-	return uint32(last<<chunkBits + len(e.owners[last]))
-}
-
-func (e *entries) owner(n uint32) uint32 { return e.owners[n>>chunkBits][n%chunkEntries] }
-
-func (e *entries) add(owner uint32) {
-	last := len(e.owners) - 1
-	if last < 0 || len(e.owners[last]) == chunkEntries {
-		var chunk []uint32 // the first grows, since most journals are small
-		if last >= 0 {
-			chunk = make([]uint32, 0, chunkEntries)
-		}
-		e.owners = append(e.owners, chunk)
-		last++
-	}
-	e.owners[last] = append(e.owners[last], owner)
-}
+func (e *entries) len() uint32 { return uint32(len(e.owners)) }
 
 // excludeRow excludes from the check of versions the accounts of a row that the check of transfers
 // reports, or that moves money from an account to itself. So one error is not reported three
@@ -226,7 +198,10 @@ func (j *Judge) addEntry(r Row, b *block, i int) {
 	} else {
 		j.entries.unrecorded = append(j.entries.unrecorded, unrecordedRow{r.ID, versions})
 	}
-	j.entries.add(owner)
+	if j.entries.owners == nil { // one row of each operation, so that nothing is copied later
+		j.entries.owners = make([]uint32, 0, len(j.ops.list)*blockOps)
+	}
+	j.entries.owners = append(j.entries.owners, owner)
 	if j.proof != nil && b != nil {
 		j.proof.enter(transfer{owner, r.Source, r.Destination, r.Amount})
 	}
@@ -253,27 +228,24 @@ func (j *Judge) versionOf(r Row, account, version int64) uint32 {
 
 func (j *Judge) writeEntries() {
 	e := &j.entries
-	if e.writtenUpTo == e.len() {
+	if len(e.written) == len(e.owners) {
 		return
 	}
-	e.written, e.writtenUpTo = nil, e.len()
+	e.written = make([]entry, len(e.owners))
 	for n := range e.len() {
-		if n%chunkEntries == 0 {
-			e.written = append(e.written, make([]entry, min(e.len()-n, chunkEntries)))
-		}
-		e.written[n>>chunkBits][n%chunkEntries] = j.makeEntry(n)
+		e.written[n] = j.makeEntry(n)
 	}
 }
 
 // entry returns entry n, which must be written out.
-func (j *Judge) entry(n uint32) *entry { return &j.entries.written[n>>chunkBits][n%chunkEntries] }
+func (j *Judge) entry(n uint32) *entry { return &j.entries.written[n] }
 
 func (j *Judge) makeEntry(n uint32) entry {
 	var e entry
 	if b, i := j.operation(n); b != nil {
 		e.version = b.page[i].versions
 	} else {
-		e.version = j.entries.unrecorded[j.entries.owner(n)&^unrecordedBit].versions
+		e.version = j.entries.unrecorded[j.entries.owners[n]&^unrecordedBit].versions
 	}
 	source, destination, _ := j.config.Expect(j.id(n))
 	for side, account := range [sides]int64{debit: source, credit: destination} {
@@ -287,14 +259,14 @@ func (j *Judge) makeEntry(n uint32) entry {
 func (j *Judge) id(n uint32) int64 {
 	b, i := j.operation(n)
 	if b == nil {
-		return j.entries.unrecorded[j.entries.owner(n)&^unrecordedBit].id
+		return j.entries.unrecorded[j.entries.owners[n]&^unrecordedBit].id
 	}
 	return j.config.ID(b.key.client(), b.key.seq(i))
 }
 
 // operation returns the block and position of entry n; b is nil if the history lacks it.
 func (j *Judge) operation(n uint32) (*block, int) {
-	owner := j.entries.owner(n)
+	owner := j.entries.owners[n]
 	if owner&unrecordedBit != 0 {
 		return nil, 0
 	}

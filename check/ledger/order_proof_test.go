@@ -80,7 +80,7 @@ func TestOperationsByStart(t *testing.T) {
 		left := map[int][]uint32{} // by client
 		var owners []uint32
 		for n := range j.entries.len() {
-			owners = append(owners, j.entries.owner(n))
+			owners = append(owners, j.entries.owners[n])
 		}
 		start := func(owner uint32) int64 {
 			b, i := j.ops.at(owner)

@@ -65,27 +65,25 @@ type Moment struct {
 // If the state was not read whole, the Moment is the zero value, which no known moment has.
 func (j *Judge) Restored(b Backup) (check.Result, Moment) {
 	r, missing := check.Result{Name: CheckRestored}, ""
-	for _, one := range j.Results() {
+	parts := j.Results()
+	for _, one := range parts {
 		if one.Verdict == check.Unknown && missing == "" {
 			missing = one.Detail
 		}
-		listed := map[string]int64{}
-		for _, e := range one.Evidence {
-			listed[e.Kind]++
-			e.Text = b.Name + ": " + e.Text
-			r.Add(e)
-		}
-		for _, f := range one.Findings {
-			r.AddUnlisted(f.Kind, f.Found-listed[f.Kind])
+		for i := range one.Evidence {
+			one.Evidence[i].Text = b.Name + ": " + one.Evidence[i].Text
 		}
 	}
 	looked := fmt.Sprintf("%s holds %s and %s", b.Name, check.Counted(j.accountsRead, "account", "accounts"), journalRows(j.rowsRead))
 	if j.incomplete[Journal] != "" {
+		r.AddParts(parts)
 		return r.Conclude(looked, "", "the state was not read whole: "+j.incomplete[Journal], false, ""), Moment{}
 	}
 	found := newFindings(restoredKinds)
 	m := j.findMoment(b, found)
-	found.AddTo(&r)
+	var moment check.Result
+	found.AddTo(&moment)
+	r.AddParts(append(parts, moment))
 	r.Conclude(looked, " of one moment, "+m.between(), missing, false, "")
 	r.Detail += "; " + m.lacking(b)
 	return r, m

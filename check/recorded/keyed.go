@@ -88,8 +88,7 @@ func (k *Keyed) Result(ctx context.Context) check.Result {
 	var r check.Result
 	count := map[check.Verdict]int{}
 	first := map[check.Verdict]string{}
-	var evidence [][]check.Evidence
-	var found int64
+	var violated []check.Result
 	for n, judge := range k.of {
 		one := judge.Result(ctx)
 		if n == 0 {
@@ -98,14 +97,16 @@ func (k *Keyed) Result(ctx context.Context) check.Result {
 		if count[one.Verdict]++; count[one.Verdict] == 1 {
 			first[one.Verdict] = fmt.Sprintf("; key %s: %s", k.keys[n], one.Detail)
 		}
-		found += one.Found
-		if one.Verdict == check.Violated && len(evidence) < check.MaxEvidence {
-			evidence = append(evidence, withKey(k.keys[n], one.Evidence))
+		if one.Verdict == check.Violated {
+			part := check.Result{Findings: one.Findings}
+			if len(violated) < check.MaxEvidence {
+				part.Evidence = withKey(k.keys[n], one.Evidence)
+			}
+			violated = append(violated, part)
 		}
 		k.of[n] = nil
 	}
-	r.AddInTurn(evidence)
-	r.Found = max(r.Found, found)
+	r.AddParts(violated)
 	r.Detail = fmt.Sprintf("%s, each judged by itself: %s valid, %s violated, %s unknown", plural(len(k.keys), "key"),
 		check.CountOrNone(count[check.Valid]), check.CountOrNone(count[check.Violated]), check.CountOrNone(count[check.Unknown]))
 	switch {

@@ -192,15 +192,15 @@ func TestAgreesWithTheDefinition(t *testing.T) {
 		// The search alone, with a cut wherever possible, gives the same verdict.
 		h := build(t, ops)
 		h.numberOf(Nil)
-		s := newSearcher(context.Background(), len(h.values), 1<<30)
+		s := newSearcher(context.Background(), h.values, 1<<30)
 		s.piece = 1
-		seq := prepare(&h.keys[0], h.number[Nil])
+		seq := prepare(&h.keys[0], h.number[Nil], h.values)
 		if c, decided := s.searchStates(seq.ops, seq.initial); !decided || (c.hopeless == nil) != linearizable {
 			t.Fatalf("the search by states says %v, %+v, but it is %v\n%s", decided, c.hopeless, want, show(ops))
 		}
-		var f findings
-		if !s.search(prepare(&h.keys[0], h.number[Nil]), &f) || (f.found == 0) != linearizable {
-			t.Fatalf("the search finds %d, but it is %v\n%s", f.found, want, show(ops))
+		f := newFindings()
+		if !s.search(seq, f) || (f.Count() == 0) != linearizable {
+			t.Fatalf("the search finds %d, but it is %v\n%s", f.Count(), want, show(ops))
 		}
 	}
 	for _, kind := range []string{"valid", "violated", kindGarbage, kindDirty, kindFuture, kindDuplicate, kindLost, kindStale, kindOrder, kindUnexplained} {

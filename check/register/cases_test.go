@@ -141,7 +141,7 @@ func TestEachKeyIsHeard(t *testing.T) {
 	good := read(0, 1, 2, Nil)
 	good.Key = "good"
 	r := judge(t, append(ops, good))
-	if r.Found != 90 || len(r.Evidence) != 3*perKind {
+	if r.Found != 90 || len(r.Evidence) != check.MaxEvidence || len(r.Findings) != 1 || r.Findings[0] != (check.Finding{Kind: kindGarbage, Found: 90}) {
 		t.Errorf("found %d, listed %d", r.Found, len(r.Evidence))
 	}
 	for i := range 3 {
@@ -297,7 +297,7 @@ func TestCrashedWritesAreNoBurden(t *testing.T) {
 		t.Errorf("%v: %s %v", r.Verdict, r.Detail, r.Evidence)
 	}
 	h := build(t, ops)
-	for _, o := range prepare(&h.keys[0], h.number["0"]).ops {
+	for _, o := range prepare(&h.keys[0], h.number["0"], h.values).ops {
 		if number := o.id / 10; !o.certain() && number < 197 {
 			t.Fatalf("operation %d is left to the search", o.id)
 		}

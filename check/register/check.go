@@ -42,27 +42,28 @@ func Check(ctx context.Context, h *History, o Options) check.Result {
 	if !known {
 		first, values = int32(len(values)), append(slices.Clip(values), initial)
 	}
-	s := newSearcher(ctx, len(values), o.Memory)
-	var found evidence
+	s := newSearcher(ctx, values, o.Memory)
+	var bad []check.Result // by key
 	var open unjudged
-	bad := 0
 	for i := range h.keys {
-		seq, f, whole := s.judge(&h.keys[i], first)
+		f, whole := s.judge(&h.keys[i], first)
 		switch {
-		case f.found > 0:
-			bad++
-			found.found += f.found
-			found.keys = append(found.keys, allEvidence(values, seq, &f, found.room()))
+		case f.Count() > 0:
+			var one check.Result
+			if f.AddTo(&one); len(bad) >= check.MaxEvidence {
+				one.Evidence = nil
+			}
+			bad = append(bad, one)
 		case !whole:
 			open.add(h.keys[i].name, s.stopped)
 		}
 		s.stopped = notStopped
 	}
-	found.into(&r)
+	r.AddParts(bad)
 	r.Detail = c.String() + fmt.Sprintf(" on %s; ", plural(len(h.keys), "register"))
 	switch {
-	case bad > 0:
-		r.Detail += fmt.Sprintf("%s not linearizable", plural(bad, "register")+are(bad))
+	case len(bad) > 0:
+		r.Detail += fmt.Sprintf("%s not linearizable", plural(len(bad), "register")+are(len(bad)))
 		if open.count > 0 {
 			r.Detail += "; " + open.reason(ctx)
 		}
@@ -78,23 +79,21 @@ func Check(ctx context.Context, h *History, o Options) check.Result {
 }
 
 // judge judges one key. whole is false if a limit ended it without a verdict.
-func (s *searcher) judge(k *keyed, initial int32) (seq *sequence, f findings, whole bool) {
+func (s *searcher) judge(k *keyed, initial int32) (f check.Findings, whole bool) {
+	f = newFindings()
 	if s.ctx.Err() != nil {
 		s.stopped = outOfTime
-		return nil, f, false
+		return f, false
 	}
-	seq = prepare(k, initial)
-	seq.directViolations(&f)
-	if f.found == 0 && seq.unique {
-		seq.conflicts(&f)
+	seq := prepare(k, initial, s.values)
+	seq.directViolations(f)
+	if f.Count() == 0 && seq.unique {
+		seq.conflicts(f)
 		if !seq.sets {
-			return seq, f, true
+			return f, true
 		}
 	}
-	if f.found > 0 {
-		return seq, f, true
-	}
-	return s.countThenSearch(seq)
+	return f, f.Count() > 0 || s.countThenSearch(seq, f)
 }
 
 // quickMemory bounds a first search, in bytes. It is enough for most histories.
@@ -103,38 +102,28 @@ const quickMemory = 32 << 20
 // countThenSearch judges a key that no rule has decided. A short search for an order suffices
 // for most keys. Otherwise counting may convict, or walking all states may decide. If there are
 // too many states, a search with all the memory follows.
-func (s *searcher) countThenSearch(seq *sequence) (_ *sequence, f findings, whole bool) {
+func (s *searcher) countThenSearch(seq *sequence, f check.Findings) (whole bool) {
 	memory := s.memory
 	s.memory = min(memory, quickMemory)
-	whole = s.search(seq, &f)
+	whole = s.search(seq, f)
 	s.memory = memory
 	if whole || s.stopped != outOfMemory {
-		return seq, f, whole
+		return whole
 	}
 	s.stopped = notStopped
-	if seq.countChanges(&f); f.found > 0 {
-		return seq, f, true
+	if seq.countChanges(f); f.Count() > 0 {
+		return true
 	}
 	switch states, decided := s.searchStates(seq.ops, seq.initial); {
 	case s.stopped != notStopped:
-		return seq, f, false
+		return false
 	case decided && states.hopeless != nil:
-		f.add(states.unexplained())
-		return seq, f, true
+		seq.add(f, states.unexplained())
+		return true
 	case decided:
-		return seq, f, true
+		return true
 	}
-	return seq, f, s.search(seq, &f)
-}
-
-func allEvidence(values []string, seq *sequence, f *findings, room int) []check.Evidence {
-	t := evidenceText{values: values, seq: seq}
-	var all []check.Evidence
-	list := f.inOrder()
-	for i := range list[:max(0, min(len(list), room))] {
-		all = append(all, t.evidence(&list[i]))
-	}
-	return all
+	return s.search(seq, f)
 }
 
 type unjudged struct {

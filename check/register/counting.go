@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+
+	"assay/check"
 )
 
 // countingSteps bounds the operations examined by countChanges, over all values of a register.
@@ -14,7 +16,7 @@ const countingSteps = 1 << 27
 // value was there needs its own write, which took effect between the two. Without such a write
 // for each, no order explains them. This condition is necessary, and needs no search: it takes
 // n log n for each value.
-func (s *sequence) countChanges(f *findings) {
+func (s *sequence) countChanges(f check.Findings) {
 	seen := map[int32]int{}
 	for i := range s.ops {
 		if v, ok := s.ops[i].observes(); ok && len(s.writers[v]) > 0 {
@@ -113,7 +115,7 @@ func (c *changes) chain(v int32) []int32 {
 // can have taken effect between the two operations it takes the first acknowledged. Both ends of
 // this interval ascend along the chain, so no other choice does better. It adds the first change
 // without a write.
-func (s *sequence) matchWrites(v int32, chain []int32, f *findings) {
+func (s *sequence) matchWrites(v int32, chain []int32, f check.Findings) {
 	in := map[int32]bool{}
 	for _, i := range chain {
 		in[i] = true
@@ -138,7 +140,7 @@ func (s *sequence) matchWrites(v int32, chain []int32, f *findings) {
 				heap.Pop(&ready)
 			}
 			if len(ready) == 0 {
-				f.add(finding{kind: kindFew, subject: o, with: []*op{previous}, value: v, changes: changed, writes: len(s.writers[v])})
+				s.add(f, finding{kind: kindFew, subject: o, with: []*op{previous}, value: v, changes: changed, writes: len(s.writers[v])})
 				return
 			}
 			heap.Pop(&ready)

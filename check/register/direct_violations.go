@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"assay/check"
 )
 
 // The kinds of evidence, most telling first.
@@ -55,7 +57,7 @@ func (f sources) until(at int64) (latest int64, ok bool) {
 }
 
 // directViolations finds violations without a search; each is a proof.
-func (s *sequence) directViolations(f *findings) {
+func (s *sequence) directViolations(f check.Findings) {
 	sources := s.sources()
 	seen := map[int32]bool{}
 	for i := range s.ops {
@@ -84,26 +86,26 @@ func (s *sequence) directViolations(f *findings) {
 			if !seen[w.value] {
 				kind = kindLost
 			}
-			f.add(s.stale(kind, o, v, w))
+			s.add(f, s.stale(kind, o, v, w))
 		}
 	}
 	s.duplicates(f)
 }
 
 // unwritten adds an observation of a value that was not written before it.
-func (s *sequence) unwritten(f *findings, o *op, v int32, later bool) {
+func (s *sequence) unwritten(f check.Findings, o *op, v int32, later bool) {
 	if later {
 		w := &s.ops[s.writers[v][0]]
-		f.add(finding{kind: kindFuture, subject: o, with: []*op{w}, value: v})
+		s.add(f, finding{kind: kindFuture, subject: o, with: []*op{w}, value: v})
 		return
 	}
 	for i := range s.failed {
 		if w := &s.failed[i]; w.value == v && w.invoke <= o.complete {
-			f.add(finding{kind: kindDirty, subject: o, with: []*op{w}, value: v})
+			s.add(f, finding{kind: kindDirty, subject: o, with: []*op{w}, value: v})
 			return
 		}
 	}
-	f.add(finding{kind: kindGarbage, subject: o, value: v})
+	s.add(f, finding{kind: kindGarbage, subject: o, value: v})
 }
 
 func (s *sequence) stale(kind string, o *op, v int32, w *op) finding {
@@ -121,7 +123,7 @@ func (s *sequence) stale(kind string, o *op, v int32, w *op) finding {
 }
 
 // duplicates finds values replaced by more compare-and-sets than writes: each takes one write away.
-func (s *sequence) duplicates(f *findings) {
+func (s *sequence) duplicates(f check.Findings) {
 	if !s.sets {
 		return
 	}
@@ -141,7 +143,7 @@ func (s *sequence) duplicates(f *findings) {
 			there++
 		}
 		if took := takers[o.from]; there > 0 && len(took) > there {
-			f.add(finding{kind: kindDuplicate, subject: took[there], with: took[:there], value: o.from})
+			s.add(f, finding{kind: kindDuplicate, subject: took[there], with: took[:there], value: o.from})
 		}
 		delete(takers, o.from)
 	}

@@ -1,11 +1,6 @@
 package register
 
-import (
-	"cmp"
-	"slices"
-
-	"assay/check"
-)
+import "assay/check"
 
 type finding struct {
 	kind string
@@ -21,41 +16,10 @@ type finding struct {
 	changes, writes int
 }
 
-type findings struct {
-	found int64
-	list  []finding
-	kinds map[string]int
+func newFindings() check.Findings {
+	return check.NewFindings(kindGarbage, kindDirty, kindFuture, kindDuplicate, kindLost, kindStale, kindOrder, kindFew, kindUnexplained)
 }
 
-const perKind = 5
-
-func (f *findings) add(one finding) {
-	f.found++
-	if f.kinds == nil {
-		f.kinds = map[string]int{}
-	}
-	if f.kinds[one.kind]++; f.kinds[one.kind] <= perKind {
-		f.list = append(f.list, one)
-	}
-}
-
-// inOrder returns the listed findings, most telling kinds first.
-func (f *findings) inOrder() []finding {
-	rank := map[string]int{kindGarbage: 0, kindDirty: 1, kindFuture: 2, kindDuplicate: 3, kindLost: 4, kindStale: 5, kindOrder: 6, kindFew: 7, kindUnexplained: 8}
-	slices.SortStableFunc(f.list, func(a, b finding) int { return cmp.Compare(rank[a.kind], rank[b.kind]) })
-	return f.list
-}
-
-// evidence gathers all keys' findings. The most telling of each key comes before a second of any.
-type evidence struct {
-	found int64
-	keys  [][]check.Evidence
-}
-
-// room is how many of a key's findings need words.
-func (e *evidence) room() int { return max(1, check.MaxEvidence-len(e.keys)) }
-
-func (e *evidence) into(r *check.Result) {
-	r.AddInTurn(e.keys)
-	r.AddUnlisted("", e.found-r.Found)
+func (s *sequence) add(f check.Findings, one finding) {
+	f.Add(one.kind, func() check.Evidence { return s.evidence(&one) })
 }

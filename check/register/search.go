@@ -7,6 +7,8 @@ import (
 	"sort"
 
 	"github.com/anishathalye/porcupine"
+
+	"assay/check"
 )
 
 // searcher asks porcupine whether operations are linearizable, within limits of time and memory.
@@ -14,6 +16,7 @@ type searcher struct {
 	ctx context.Context
 	// memory bounds what one question keeps, in bytes.
 	memory int64
+	values []string
 	// states holds the values boxed for porcupine.
 	states []any
 	// piece is the smallest number of operations judged at once: each cut costs several questions.
@@ -32,8 +35,8 @@ const (
 	outOfMemory
 )
 
-func newSearcher(ctx context.Context, values int, memory int64) *searcher {
-	s := &searcher{ctx: ctx, memory: memory, states: make([]any, values), piece: 48}
+func newSearcher(ctx context.Context, values []string, memory int64) *searcher {
+	s := &searcher{ctx: ctx, memory: memory, values: values, states: make([]any, len(values)), piece: 48}
 	for v := range s.states {
 		s.states[v] = int32(v)
 	}
@@ -156,7 +159,7 @@ func (s *searcher) segment(ops []op) int {
 // search looks for an order that explains the sequence, piece by piece. Each piece begins with
 // the values that the register can have after the piece before. If there is no order it adds the
 // reason. It returns false at a limit.
-func (s *searcher) search(seq *sequence, f *findings) bool {
+func (s *searcher) search(seq *sequence, f check.Findings) bool {
 	rest, holds := seq.ops, []int32{seq.initial}
 	for len(rest) > 0 {
 		n := s.segment(rest)
@@ -174,7 +177,7 @@ func (s *searcher) search(seq *sequence, f *findings) bool {
 			return false
 		}
 		if len(after) == 0 {
-			s.explain(piece, holds, f)
+			seq.add(f, s.explain(piece, holds))
 			return true
 		}
 		holds = after
@@ -214,7 +217,7 @@ func (s *searcher) finals(ops []op, initial []int32) []int32 {
 
 // explain finds the first operation that cannot be placed. Its completion ends the shortest
 // prefix of ops that no order explains.
-func (s *searcher) explain(ops []op, holds []int32, f *findings) {
+func (s *searcher) explain(ops []op, holds []int32) finding {
 	var ends []int64
 	for i := range ops {
 		if ops[i].certain() {
@@ -231,8 +234,7 @@ func (s *searcher) explain(ops []op, holds []int32, f *findings) {
 	if s.stopped != notStopped || n == len(ends) {
 		s.stopped = notStopped // what was found stands, but for the details
 		found.subject, found.with = &ops[len(ops)-1], []*op{&ops[0]}
-		f.add(found)
-		return
+		return found
 	}
 	prefix := until(ops, ends[n])
 	at := slices.IndexFunc(prefix, func(o op) bool {
@@ -242,7 +244,7 @@ func (s *searcher) explain(ops []op, holds []int32, f *findings) {
 	found.subject = &prefix[at]
 	found.value, _ = found.subject.observes()
 	s.alternatives(prefix, at, holds, &found)
-	f.add(found)
+	return found
 }
 
 // until returns the operations as they stood just after end. An incomplete operation may or may

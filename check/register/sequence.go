@@ -10,6 +10,7 @@ import (
 // sequence is the history of one key without irrelevant operations, and with direct inferences.
 type sequence struct {
 	key     string
+	values  []string // as shown, by number
 	initial int32
 	// ops are in the order of their invocations.
 	ops []op
@@ -31,8 +32,8 @@ type sequence struct {
 // it out spoils no explanation, and amounts to an effect after everything.
 //
 // If only one operation can have set an observed value, it took effect before the observation.
-func prepare(k *keyed, initial int32) *sequence {
-	s := &sequence{key: k.name, initial: initial, writers: map[int32][]int{}}
+func prepare(k *keyed, initial int32, values []string) *sequence {
+	s := &sequence{key: k.name, values: values, initial: initial, writers: map[int32][]int{}}
 	needed := neededValues(k.ops)
 	for _, o := range k.ops {
 		switch {

@@ -1,6 +1,10 @@
 package register
 
-import "math"
+import (
+	"math"
+
+	"assay/check"
+)
 
 // cluster holds the operation that set a value and those that observed it. They stand together
 // in any explanation. A compare-and-set is the last of one cluster and the first of another.
@@ -57,13 +61,13 @@ func (s *sequence) clusters() []cluster {
 // conflicts finds pairs of values that must each come before the other; see Conflicts. Without
 // such a pair the history is linearizable, if it has no compare-and-sets and directViolations
 // finds nothing.
-func (s *sequence) conflicts(f *findings) {
+func (s *sequence) conflicts(f check.Findings) {
 	all := s.clusters()
 	zones := make([]Zone, len(all))
 	for i := range all {
 		zones[i] = Zone{all[i].ends(), all[i].begins()}
 	}
-	Conflicts(zones, func(forward, other int) { f.add(conflict(&all[forward], &all[other])) })
+	Conflicts(zones, func(forward, other int) { s.add(f, conflict(&all[forward], &all[other])) })
 }
 
 // conflict names the four operations: a.first ended before b.last began, b.first before a.last.
