@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/driver/rows"
 	"assay/internal/wait"
 	"assay/store"
 )
@@ -107,13 +106,13 @@ func (d *database) Others(ctx context.Context, l *link) error {
 }
 
 func (d *database) isRow(key string, value any) bool {
-	t := d.tableOf(d.tables, key)
+	f := d.formOf(d.forms, key)
 	text, is := value.(string)
-	if t == nil || !is {
+	if f == nil || !is {
 		return false
 	}
-	row, err := rowOf(t, text)
-	return err == nil && d.keyOf(t, row) == key
+	row := f.Make()
+	return d.Read(f.Table, []byte(key), []byte(text), row) == nil && string(f.Key(row)) == key
 }
 
 func (l layout) Title() string { return "the prefix " + l.name }
@@ -216,12 +215,12 @@ func (d *database) Size(ctx context.Context) (size store.Size, err error) {
 		if _, err := d.MustMark(ctx, l); err != nil {
 			return err
 		}
-		for _, t := range d.tables {
-			n, bytes, err := d.sizeOf(ctx, l, t)
+		for table := range d.forms {
+			n, bytes, err := d.sizeOf(ctx, l, table)
 			if err != nil {
 				return err
 			}
-			size.Rows[t.Name] = n
+			size.Rows[table] = n
 			size.Bytes += bytes
 		}
 		return nil
@@ -232,8 +231,8 @@ func (d *database) Size(ctx context.Context) (size store.Size, err error) {
 	return size, nil
 }
 
-func (d *database) sizeOf(ctx context.Context, l *link, t *rows.Table) (n, bytes int64, err error) {
-	err = d.scan(ctx, l, d.table(t.Name)+"*", func(at *link, keys []string) error {
+func (d *database) sizeOf(ctx context.Context, l *link, table string) (n, bytes int64, err error) {
+	err = d.scan(ctx, l, d.table(table)+"*", func(at *link, keys []string) error {
 		all := make([]*command, len(keys))
 		for i, key := range keys {
 			all[i] = newCommand("memory", "usage", key)
