@@ -2,13 +2,13 @@ package redis
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
+	"assay/driver/ordered"
 	"assay/internal/wait"
 	"assay/store"
 )
@@ -28,11 +28,10 @@ func (d *database) ReadMark(ctx context.Context, l *link) (*store.Marker, error)
 	case err != nil:
 		return nil, err
 	case is:
-		var mark store.Marker
-		if json.Unmarshal([]byte(text), &mark) != nil || mark.Workload == "" {
+		mark, ok := ordered.DecodeMark([]byte(text))
+		if !ok {
 			return nil, d.foreign()
 		}
-		mark.Created = mark.Created.UTC()
 		return &mark, nil
 	}
 	err = d.scan(ctx, l, d.all(), func(_ *link, keys []string) error {
@@ -66,17 +65,11 @@ func (d *database) unmarked(ctx context.Context, l *link) error {
 }
 
 func (d *database) WriteMark(ctx context.Context, l *link, mark store.Marker) error {
-	text, err := encodeMark(mark)
+	text, err := ordered.EncodeMark(mark)
 	if err != nil {
 		return err
 	}
-	return l.one(ctx, newCommand("set", d.mark(), text, "xx"))
-}
-
-func encodeMark(m store.Marker) (string, error) {
-	m.Created = m.Created.UTC()
-	text, err := json.Marshal(m)
-	return string(text), err
+	return l.one(ctx, newCommand("set", d.mark(), string(text), "xx"))
 }
 
 func (d *database) Rows(ctx context.Context, l *link) (rows int64, err error) {
@@ -129,11 +122,11 @@ func (d *database) clear(ctx context.Context, l *link) error {
 // Create implements store.Database. The earlier mark stays until its rows are deleted, so that an
 // interrupted Create leaves a mark. One script checks the lease again and sets the new mark.
 func (d *database) Create(ctx context.Context, mark store.Marker) error {
-	text, err := encodeMark(mark)
+	text, err := ordered.EncodeMark(mark)
 	if err != nil {
 		return failed("create", err)
 	}
-	return d.anew(ctx, "create", createScript, text)
+	return d.anew(ctx, "create", createScript, string(text))
 }
 
 func (d *database) Drop(ctx context.Context) error { return d.anew(ctx, "drop", dropScript) }
