@@ -11,6 +11,7 @@ import (
 
 // group is a member's account of its group (MySQL manual, "The replication_group_members Table").
 type group struct {
+	id      string // the member's own, as the group has it
 	state   string // the member's own; empty if it is in none, or this user is not told
 	size    int    // members
 	reached int    // of these, those that it does not take for unreachable
@@ -38,10 +39,10 @@ func (c *conn) askGroup(ctx context.Context) (g group, err error) {
 			g.reached++
 		}
 		if own, _ := strconv.Atoi(sqldb.TextOf(row[0])); own == 1 { // 0 or 1, as the server compares
-			g.state = sqldb.TextOf(row[1])
+			g.state, g.id = sqldb.TextOf(row[1]), sqldb.TextOf(row[2])
 		}
 		return nil
-	}, `SELECT MEMBER_ID = @@global.server_uuid, MEMBER_STATE FROM performance_schema.replication_group_members WHERE MEMBER_ID <> ''`)
+	}, `SELECT MEMBER_ID = @@global.server_uuid, MEMBER_STATE, MEMBER_ID FROM performance_schema.replication_group_members WHERE MEMBER_ID <> ''`)
 	if hasCode(err, codeTableDenied) {
 		return group{}, nil
 	}

@@ -75,7 +75,7 @@ func (p *schema) settleHost(ctx context.Context, h *host) (s settled) {
 		case c.look.grouped:
 			g, err := c.askGroup(ctx)
 			if err == nil && g.state == "ONLINE" && g.majority() {
-				s.member, s.size = h.name, g.size
+				s.member, s.size = g.id, g.size // not the host, of which a server may have several names
 			}
 			return err
 		}
