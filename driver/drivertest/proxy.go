@@ -22,6 +22,7 @@ type Proxy struct {
 	mode    mode
 	trigger *trigger
 	rewrite [2][]byte
+	sent    *bytes.Buffer // what clients have sent since Record; nil before
 	links   map[*link]struct{}
 	changed chan struct{} // closed and replaced when mode changes
 }
@@ -105,6 +106,20 @@ func (p *Proxy) Rewrite(from, to string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rewrite = [2][]byte{[]byte(from), []byte(to)}
+}
+
+// Record keeps what clients send from now on, for Sent.
+func (p *Proxy) Record() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent = new(bytes.Buffer)
+}
+
+// Sent is what clients have sent since Record, connections mixed.
+func (p *Proxy) Sent() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sent.String()
 }
 
 func (p *Proxy) set(m mode) {
@@ -211,6 +226,9 @@ func (p *Proxy) inspect(l *link, chunk []byte) bool {
 	defer p.mu.Unlock()
 	if from := p.rewrite[0]; len(from) > 0 {
 		copy(chunk, bytes.ReplaceAll(chunk, from, p.rewrite[1]))
+	}
+	if p.sent != nil {
+		p.sent.Write(chunk)
 	}
 	t := p.trigger
 	if t == nil {

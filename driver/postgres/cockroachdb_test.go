@@ -2,12 +2,9 @@ package postgres
 
 import (
 	"errors"
-	"io"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"assay/driver/drivertest"
@@ -212,41 +209,6 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 	expect.NoError(t, opened.Drop(t.Context()), opened.Close())
 }
 
-// tap relays connections and keeps what clients sent.
-type tap struct {
-	mu   sync.Mutex
-	sent strings.Builder
-}
-
-func (p *tap) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.sent.Write(b)
-}
-
-func (p *tap) listen(t *testing.T, server string) (addr string) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	expect.NoError(t, err)
-	var all sync.WaitGroup
-	t.Cleanup(func() { listener.Close(); all.Wait() })
-	all.Go(func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			upstream, err := net.Dial("tcp", server)
-			if err != nil {
-				client.Close()
-				continue
-			}
-			all.Go(func() { _, _ = io.Copy(client, upstream); client.Close() })
-			all.Go(func() { _, _ = io.Copy(upstream, io.TeeReader(client, p)); upstream.Close() })
-		}
-	})
-	return listener.Addr().String()
-}
-
 // readAlong reports whether a workload's rows have no random texts, in which anything may stand.
 func readAlong(s definition.Support) bool {
 	return slices.Contains([]string{bank.Name, isolation.Name, availability.Name, candles.Name, bulkupdate.Name}, s.Workload)
@@ -257,14 +219,12 @@ func readAlong(s definition.Support) bool {
 func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
-	wire := new(tap)
-	via := host(wire.listen(t, u.Host))
+	proxy := drivertest.NewProxy(t, u.Host)
+	proxy.Record()
 	ctx := expect.Patiently(t)
-	to := target(t, via, inDialect)
+	to := target(t, host(proxy.Addr()), inDialect)
 	sent := func(lacking ...string) string {
-		wire.mu.Lock()
-		defer wire.mu.Unlock()
-		text := strings.ToLower(wire.sent.String())
+		text := strings.ToLower(proxy.Sent())
 		for _, l := range lacking {
 			if strings.Contains(text, l) {
 				t.Errorf("%q was sent", l)
@@ -289,7 +249,7 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 		"add constraint", "inet_server", "xmin", "advisory", "unnest", "dialect")
 	for _, needed := range []string{"create table assay_isolation.list", "analyze assay_bank.account", "analyze assay_candles.candle", "insert into assay_bulkupdate.document"} {
 		if !strings.Contains(all, needed) {
-			t.Errorf("%q was not sent; the tap does not see what goes over it", needed)
+			t.Errorf("%q was not sent; the proxy does not see what goes over it", needed)
 		}
 	}
 }

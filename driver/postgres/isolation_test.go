@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/url"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,40 +34,19 @@ func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
 	return s.Operate(ctx, s.t.Steps(), op)
 }
 
-// isolationStore is a schema and its Store, which keeps the last session's connection.
-type isolationStore struct {
-	store.Database
-	below *connects
-}
-
-type connects struct {
-	*schema
-	last atomic.Pointer[sqldb.Session] // sessions are opened at the same time
-}
-
-func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	c, err := s.schema.Connect(ctx, statements)
-	if err == nil {
-		s.last.Store(c.(*sqldb.Session))
-	}
-	return c, err
-}
-
-func newIsolation(t *testing.T, to store.Target) *isolationStore {
+func newIsolation(t *testing.T, to store.Target) *connects {
 	t.Helper()
 	s, err := openSchema(context.Background(), to, isolation.Schema())
 	expect.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	below := &connects{schema: s}
-	s.Server = below
-	return &isolationStore{s, below}
+	return keepLast(s)
 }
 
 // desk is an empty isolation schema with sessions at one level.
 type desk struct {
 	t     *testing.T
 	ctx   context.Context
-	store *isolationStore
+	store *connects
 }
 
 func sitDown(t *testing.T, to store.Target) *desk {
@@ -93,7 +71,7 @@ func (d *desk) session() *steps {
 	session, err := isolation.Open(d.ctx, d.store)
 	expect.NoError(d.t, err)
 	d.t.Cleanup(session.Close)
-	last := d.store.below.last.Load()
+	last := d.store.session()
 	return &steps{session, last, last.Wire.(*connection)}
 }
 

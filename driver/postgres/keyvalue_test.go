@@ -59,8 +59,7 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 		to.Read = test.read
 		db, err := openSchema(ctx, to, availability.Schema())
 		expect.NoError(t, err)
-		connects := &keyValueConnects{schema: db}
-		db.Server = connects
+		connects := keepLast(db)
 		expect.NoError(t, db.Create(ctx, store.Marker{Run: "r", Workload: "availability", Created: time.Now()}))
 		if promise := db.Promises().Reads; promise != "" {
 			t.Errorf("of two servers %q is promised", promise)
@@ -73,7 +72,7 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 			t.Errorf("read %q: insert: %+v", test.read, r)
 		}
 		all, onStandby := 0, 0
-		for _, c := range []*sqldb.Session{connects.last.Writer, connects.last.Reader} {
+		for _, c := range []*sqldb.Session{connects.routed().Writer, connects.routed().Reader} {
 			if c == nil {
 				continue
 			}
@@ -126,8 +125,7 @@ func TestTransactionsOfStandbys(t *testing.T) {
 	db, err := openSchema(ctx, to, of)
 	expect.NoError(t, err)
 	defer func() { expect.NoError(t, errors.Join(db.Drop(ctx), db.Close())) }()
-	connects := &keyValueConnects{schema: db}
-	db.Server = connects
+	connects := keepLast(db)
 	expect.NoError(t, db.Create(ctx, store.Marker{Run: "r", Workload: "isolation", Created: time.Now()}))
 	session, err := isolation.Open(ctx, db)
 	expect.NoError(t, err)
@@ -144,26 +142,13 @@ func TestTransactionsOfStandbys(t *testing.T) {
 		if r := session.Do(ctx, x.ops); r.Outcome != history.Committed {
 			t.Fatalf("%+v: %+v", x.ops, r)
 		}
-		if c := connects.last; (c.Writer != nil) != x.writers || (c.Reader != nil) != x.readers {
+		if c := connects.routed(); (c.Writer != nil) != x.writers || (c.Reader != nil) != x.readers {
 			t.Errorf("%+v, at the primary %t: writer %t, reader %t", x.ops, x.atPrimary, c.Writer != nil, c.Reader != nil)
 		}
 	}
-	if on := connects.last.Reader.Wire.(*connection).conn.ParameterStatus("in_hot_standby"); on != "on" {
+	if on := connects.routed().Reader.Wire.(*connection).conn.ParameterStatus("in_hot_standby"); on != "on" {
 		t.Errorf("the reader's in_hot_standby is %q", on)
 	}
-}
-
-type keyValueConnects struct {
-	*schema
-	last *sqldb.Routed
-}
-
-func (s *keyValueConnects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	e, err := s.schema.Connect(ctx, statements)
-	if err == nil {
-		s.last = e.(*sqldb.Routed)
-	}
-	return e, err
 }
 
 func TestAvailabilityOptions(t *testing.T) {

@@ -86,25 +86,36 @@ func target(t *testing.T, changes ...func(*url.URL)) store.Target {
 	return store.Target{Address: address(t, changes...), ConnectTimeout: 30 * time.Second}
 }
 
-// bankStore is a schema and its Store, which keeps the last session's connection.
+// bankStore is a schema and its Store.
 type bankStore struct {
 	bank.Store
 	store.Replicated
-	below *bankConnects
+	below *connects
 }
 
-type bankConnects struct {
+// connects is a schema that keeps the connection of the session opened last.
+type connects struct {
 	*schema
-	last atomic.Pointer[connection] // sessions are opened at the same time
+	last atomic.Value // sessions are opened at the same time
 }
 
-func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+func keepLast(s *schema) *connects {
+	c := &connects{schema: s}
+	s.Server = c
+	return c
+}
+
+func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	c, err := s.schema.Connect(ctx, statements)
 	if err == nil {
-		s.last.Store(c.(*sqldb.Session).Wire.(*connection))
+		s.last.Store(c)
 	}
 	return c, err
 }
+
+func (s *connects) session() *sqldb.Session { return s.last.Load().(*sqldb.Session) }
+
+func (s *connects) routed() *sqldb.Routed { return s.last.Load().(*sqldb.Routed) }
 
 func openOf(t *testing.T, target store.Target, schema store.Schema) store.Database {
 	t.Helper()
@@ -117,9 +128,7 @@ func openBank(t *testing.T, target store.Target) *bankStore {
 	t.Helper()
 	p, err := openSchema(context.Background(), target, bank.Schema())
 	expect.NoError(t, err)
-	below := &bankConnects{schema: p}
-	p.Server = below
-	db := bank.Over(p)
+	below, db := keepLast(p), bank.Over(p)
 	replicated, is := store.As[store.Replicated](db.Database)
 	if !is {
 		t.Fatal("it has no replicas")

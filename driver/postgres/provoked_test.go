@@ -52,7 +52,7 @@ func setScene(t *testing.T, to store.Target) *scene {
 	if s.session, err = sessions.Session(ctx); err != nil {
 		t.Fatal(err)
 	}
-	s.connection = sessions.below.last.Load()
+	s.connection = sessions.below.session().Wire.(*connection)
 	t.Cleanup(s.session.Close)
 	return s
 }
