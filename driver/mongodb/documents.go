@@ -72,6 +72,12 @@ func appendField(b []byte, name string, value any) (_ []byte, known bool) {
 	return b, false
 }
 
+// closed ends the document or array whose length is at this place.
+func closed(b []byte, at int32) []byte {
+	b = append(b, 0)
+	return bsoncore.UpdateLength(b, at, int32(len(b))-at)
+}
+
 // byID finds a document by its _id, which may be a condition on it.
 func byID(id any) bson.D { return bson.D{{Key: "_id", Value: id}} }
 

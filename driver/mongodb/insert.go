@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/store"
 )
@@ -84,18 +82,13 @@ func (n *insertion) rows(x steps, in place, rows [][]any, ordered bool) (int64, 
 	case len(rows) == 1:
 		return 1, in.insert(x, n.of.document(rows[0]))
 	}
-	documents := make([]bson.D, len(rows))
-	for i, row := range rows {
-		documents[i] = n.of.document(row)
-	}
-	_, err := in.InsertMany(x.next(), documents, options.InsertMany().SetOrdered(ordered))
-	return int64(len(rows)), err
+	return in.each(x, "insert", "documents", ordered, len(rows), func(i int) bson.D { return n.of.document(rows[i]) })
 }
 
 // elements puts rows into the documents that they lie in, by one update for each, which
 // finds the document only without an element of such a key.
 func (n *insertion) elements(x steps, in place, rows [][]any, ordered bool) (int64, error) {
-	var updates []mongo.WriteModel
+	var updates []bson.D
 	for first := 0; first < len(rows); {
 		end, elements, taken := first, bson.A{}, bson.A{}
 		for ; end < len(rows) && n.of.sameDocument(rows[first], rows[end]); end++ {
@@ -105,11 +98,11 @@ func (n *insertion) elements(x steps, in place, rows [][]any, ordered bool) (int
 			taken = append(taken, bson.D{{Key: n.of.Name, Value: bson.D{{Key: "$elemMatch", Value: own}}}})
 		}
 		filter := append(byID(n.of.id(rows[first])), bson.E{Key: "$nor", Value: taken})
-		updates = append(updates, mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(push(n.of.Name, elements)))
+		updates = append(updates, bson.D{{Key: "q", Value: filter}, {Key: "u", Value: push(n.of.Name, elements)}})
 		first = end
 	}
-	result, err := in.BulkWrite(x.next(), updates, options.BulkWrite().SetOrdered(ordered))
-	if err == nil && result.MatchedCount < int64(len(updates)) {
+	found, err := in.each(x, "update", "updates", ordered, len(updates), func(i int) bson.D { return updates[i] })
+	if err == nil && found < int64(len(updates)) {
 		err = fmt.Errorf("collection %s lacks a document for rows of %s, or has such a row", in.Name(), n.of.Name)
 	}
 	return int64(len(rows)), err

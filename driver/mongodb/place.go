@@ -2,10 +2,12 @@ package mongodb
 
 import (
 	"fmt"
+	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
 // place is a collection, and the write concern of what is in no transaction. What changes documents is
@@ -63,6 +65,35 @@ func (p place) insert(x steps, document bson.D) error {
 func (p place) change(x steps, name, in string, what ...bson.E) (int64, error) {
 	answer, err := p.run(x, name, bson.E{Key: in, Value: bson.A{bson.D(what)}})
 	return numberIn(answer, "n"), err
+}
+
+const (
+	// commandBytes is after how many bytes of documents a command ends. A command may have 16 MiB,
+	// and no row has half of that.
+	commandBytes = 8 << 20
+	// commandDocuments is how many a command may have (MongoDB manual, "hello", maxWriteBatchSize).
+	commandDocuments = 100_000
+)
+
+// each does with documents, which are in the array in, by as few commands as may be, and says how
+// many documents the server has inserted or found. It ends with the first command that has an error.
+// The documents are written as BSON at once: the library's own encoding and its look at each _id take
+// longer than all else that a client does for a row.
+func (p place) each(x steps, name, in string, ordered bool, count int, document func(i int) bson.D) (n int64, err error) {
+	var documents []byte
+	for first := 0; first < count && err == nil; {
+		next := first
+		_, documents = bsoncore.AppendArrayStart(documents[:0])
+		for ; next < count && len(documents) < commandBytes && next-first < commandDocuments; next++ {
+			documents, _ = appendField(documents, strconv.Itoa(next-first), document(next))
+		}
+		documents = closed(documents, 0)
+		var answer bson.Raw
+		answer, err = p.run(x, name, bson.E{Key: "ordered", Value: ordered},
+			bson.E{Key: in, Value: bson.RawValue{Type: bson.TypeArray, Value: documents}})
+		n, first = n+numberIn(answer, "n"), next
+	}
+	return n, err
 }
 
 // modify changes one document, and returns it; nil if there is none.

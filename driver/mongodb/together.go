@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"assay/history"
 	"assay/store"
@@ -14,8 +13,8 @@ import (
 
 var _ store.Batching = (*transaction)(nil)
 
-// Batch implements store.Batching: one command does calls behind each other that change
-// documents of one collection, that are of one statement that reads documents whose keys
+// Batch implements store.Batching: one command does calls behind each other that update, or that
+// delete, documents of one collection, that are of one statement that reads documents whose keys
 // begin so, or that insert a document and what lies within it.
 func (t *transaction) Batch(_ context.Context, calls []store.Call) (err error) {
 	for len(calls) > 0 && err == nil {
@@ -24,7 +23,7 @@ func (t *transaction) Batch(_ context.Context, calls []store.Call) (err error) {
 		case t.keep:
 			_, err = t.call(t.steps, &calls[0], true)
 		case p.changesAlone():
-			for n < len(calls) && t.plans[calls[n].Statement].changesAlone() && t.plans[calls[n].Statement].in.Collection == p.in.Collection {
+			for n < len(calls) && t.plans[calls[n].Statement].changesLike(p) {
 				n++
 			}
 			err = t.noted(t.change(calls[:n]), false, p.of)
@@ -60,49 +59,40 @@ func (p *plan) changesAlone() bool {
 	}
 }
 
-// change does calls that change documents of one collection.
-func (t *transaction) change(calls []store.Call) error {
-	models := make([]mongo.WriteModel, len(calls))
+// changesLike reports whether the plan changes documents by the same command as another.
+func (p *plan) changesLike(other *plan) bool {
+	return p.changesAlone() && p.Verb == other.Verb && p.in.Name() == other.in.Name()
+}
+
+// change does calls of one verb that change documents of one collection.
+func (t *transaction) change(calls []store.Call) (err error) {
+	changes := make([]bson.D, len(calls))
 	for i := range calls {
-		var err error
 		t.values.parameters = calls[i].Parameters
-		if models[i], err = t.plans[calls[i].Statement].model(&t.values); err != nil {
+		if changes[i], err = t.plans[calls[i].Statement].change(&t.values); err != nil {
 			return err
 		}
 	}
-	_, err := t.plans[calls[0].Statement].in.BulkWrite(t.next(), models)
+	p, name, in := t.plans[calls[0].Statement], "update", "updates"
+	if p.Verb == store.Delete {
+		name, in = "delete", "deletes"
+	}
+	_, err = p.in.each(t.steps, name, in, true, len(changes), func(i int) bson.D { return changes[i] })
 	return err
 }
 
-// model is what the plan changes, as a part of a command.
-func (p *plan) model(v *values) (mongo.WriteModel, error) {
+// change is what a plan that changes alone does, as an element of a command's array.
+func (p *plan) change(v *values) (bson.D, error) {
 	filter, err := p.filter.build(v)
-	if err != nil {
-		return nil, err
-	}
-	one := p.filter.ids == wholeID
-	if p.Verb == store.Delete {
-		if one {
-			return mongo.NewDeleteOneModel().SetFilter(filter), nil
-		}
-		return mongo.NewDeleteManyModel().SetFilter(filter), nil
+	if err != nil || p.Verb == store.Delete {
+		return p.deleting(filter), err
 	}
 	update, err := p.changed(v)
 	if err != nil {
 		return nil, err
 	}
 	elements, err := p.arrayFilters(v)
-	if err != nil {
-		return nil, err
-	}
-	if one {
-		m := mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(update)
-		m.ArrayFilters = elements
-		return m, nil
-	}
-	m := mongo.NewUpdateManyModel().SetFilter(filter).SetUpdate(update)
-	m.ArrayFilters = elements
-	return m, nil
+	return p.updating(filter, update, elements), err
 }
 
 // readsByKey reports whether the plan reads all rows of documents whose keys begin so, in

@@ -214,8 +214,22 @@ func (p *plan) apply(x steps, v *values, filter bson.D, update any, use func(bso
 		}
 		return 1, use(document)
 	}
-	return p.in.change(x, "update", "updates", bson.E{Key: "q", Value: filter}, bson.E{Key: "u", Value: update},
-		bson.E{Key: "multi", Value: p.filter.ids != wholeID})
+	return p.in.change(x, "update", "updates", p.updating(filter, update, nil)...)
+}
+
+// updating is an element of the array of a command update.
+func (p *plan) updating(filter bson.D, update any, elements []any) bson.D {
+	return append(bson.D{{Key: "q", Value: filter}, {Key: "u", Value: update}, {Key: "multi", Value: p.filter.ids != wholeID}},
+		arrayFilters(elements)...)
+}
+
+// deleting is an element of the array of a command delete.
+func (p *plan) deleting(filter bson.D) bson.D {
+	limit := 0 // all
+	if p.filter.ids == wholeID {
+		limit = 1
+	}
+	return bson.D{{Key: "q", Value: filter}, {Key: "limit", Value: limit}}
 }
 
 // arrayFilters are the conditions on the elements that an update changes.
@@ -248,8 +262,7 @@ func (p *plan) applyWithin(x steps, v *values, filter bson.D, update any, elemen
 		if err := p.count(x, v, counted); err != nil {
 			return 0, err
 		}
-		_, err := p.in.change(x, "update", "updates", append(bson.D{{Key: "q", Value: filter}, {Key: "u", Value: update},
-			{Key: "multi", Value: true}}, arrayFilters(elements)...)...)
+		_, err := p.in.change(x, "update", "updates", p.updating(filter, update, elements)...)
 		return changed, err
 	}
 	number, err := p.elementCount(v)
@@ -298,9 +311,5 @@ func (p *plan) remove(x steps, v *values) (int64, error) {
 		}
 		return p.applyWithin(x, v, filter, bson.D{{Key: "$pull", Value: bson.D{{Key: p.of.Name, Value: of}}}}, nil)
 	}
-	limit := 0 // all
-	if p.filter.ids == wholeID {
-		limit = 1
-	}
-	return p.in.change(x, "delete", "deletes", bson.E{Key: "q", Value: filter}, bson.E{Key: "limit", Value: limit})
+	return p.in.change(x, "delete", "deletes", p.deleting(filter)...)
 }
