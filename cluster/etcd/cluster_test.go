@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -142,24 +141,27 @@ func TestStartEndsWithItsContext(t *testing.T) {
 }
 
 func TestElected(t *testing.T) {
-	of := func(i int, leader, term uint64) answer {
-		return answer{number: i, status: &pb.StatusResponse{Header: &pb.ResponseHeader{MemberId: uint64(i + 1)}, Leader: leader, RaftTerm: term}}
+	of := func(leader, term uint64) *pb.StatusResponse {
+		return &pb.StatusResponse{Leader: leader, RaftTerm: term}
 	}
-	silent := answer{number: 0, err: errors.New("silent")}
+	type answers = map[int]*pb.StatusResponse
 	for name, c := range map[string]struct {
-		heard   []answer
+		heard   answers
 		members int
 		want    int // -1: nobody yet
 	}{
 		"nobody has answered":                {nil, 3, -1},
-		"it alone":                           {[]answer{of(0, 1, 2)}, 1, 0},
-		"the others are not heard yet":       {[]answer{of(0, 1, 2)}, 3, -1},
-		"one agrees":                         {[]answer{of(1, 2, 2), of(2, 2, 2)}, 3, 1},
-		"the others name one that is silent": {[]answer{silent, of(1, 1, 2), of(2, 1, 2)}, 3, -1},
-		"they know none":                     {[]answer{of(1, 0, 3), of(2, 0, 3)}, 3, -1},
-		"deposed, still claiming":            {[]answer{of(0, 1, 2), of(1, 2, 3), of(2, 2, 3)}, 3, 1},
-		"another term":                       {[]answer{of(1, 2, 3), of(2, 2, 2)}, 3, -1},
+		"it alone":                           {answers{0: of(1, 2)}, 1, 0},
+		"the others are not heard yet":       {answers{0: of(1, 2)}, 3, -1},
+		"one agrees":                         {answers{1: of(2, 2), 2: of(2, 2)}, 3, 1},
+		"the others name one that is silent": {answers{1: of(1, 2), 2: of(1, 2)}, 3, -1},
+		"they know none":                     {answers{1: of(0, 3), 2: of(0, 3)}, 3, -1},
+		"deposed, still claiming":            {answers{0: of(1, 2), 1: of(2, 3), 2: of(2, 3)}, 3, 1},
+		"another term":                       {answers{1: of(2, 3), 2: of(2, 2)}, 3, -1},
 	} {
+		for i, a := range c.heard {
+			a.Header = &pb.ResponseHeader{MemberId: uint64(i + 1)}
+		}
 		leader, found := elected(c.heard, c.members)
 		if found != (c.want >= 0) || found && leader != c.want {
 			t.Errorf("%s: %d, %v; want %d", name, leader, found, c.want)

@@ -76,61 +76,42 @@ func awaitPart(ctx context.Context, node *server.Node) error {
 	})
 }
 
-type answer struct {
-	number int
-	status *pb.StatusResponse
-	err    error
-}
-
-// askAll asks all running members at once and returns their number. The answers come in any order.
-func (c *Cluster) askAll(ctx context.Context) (answers <-chan answer, asked int) {
-	all := make(chan answer, len(c.nodes))
-	for i, node := range c.nodes {
-		if node.Running() {
-			asked++
-			go func() {
-				s, err := ask(ctx, node)
-				all <- answer{i, s, err}
-			}()
-		}
-	}
-	return all, asked
-}
-
 // Primary waits for a raft leader that says so itself and whom a majority of all members accepts in
 // the same term. It then does not wait for silent members.
 func (c *Cluster) Primary(ctx context.Context) (leader int, err error) {
 	err = server.Until(ctx, askPause, "a leader of etcd", func(ctx context.Context) error {
-		asking, cancel := context.WithCancel(ctx)
-		defer cancel()
-		answers, asked := c.askAll(asking)
-		var heard []answer
-		for range asked {
-			heard = append(heard, <-answers)
-			if n, found := elected(heard, len(c.nodes)); found {
-				leader = n
-				return nil
+		asking, stop := context.WithCancel(ctx)
+		defer stop()
+		found := false
+		answers, failures := server.AskMost(asking, c.nodes, c.status, func(answers map[int]*pb.StatusResponse, _ map[int]error) bool {
+			if leader, found = elected(answers, len(c.nodes)); found {
+				stop()
 			}
+			return found
+		})
+		if !found {
+			return fmt.Errorf("%d of %d members run, and no majority agrees on one that answers", len(answers)+len(failures), len(c.nodes))
 		}
-		return fmt.Errorf("%d of %d members run, and no majority agrees on one that answers", asked, len(c.nodes))
+		return nil
 	})
 	return leader, err
 }
 
-// elected needs a leader that says so itself and a majority of all members in the latest term.
-func elected(heard []answer, members int) (leader int, found bool) {
-	for _, a := range heard {
-		if a.err != nil || a.status.Leader == 0 || a.status.Leader != a.status.Header.MemberId {
-			continue
-		}
+func (c *Cluster) status(ctx context.Context, i int) (*pb.StatusResponse, error) {
+	return ask(ctx, c.nodes[i])
+}
+
+// elected needs a leader that says so itself and a majority of all members in its term.
+func elected(heard map[int]*pb.StatusResponse, members int) (leader int, found bool) {
+	for i, a := range heard {
 		agree := 0
 		for _, b := range heard {
-			if b.err == nil && b.status.Leader == a.status.Leader && b.status.RaftTerm == a.status.RaftTerm {
+			if b.Leader == a.Header.MemberId && b.RaftTerm == a.RaftTerm {
 				agree++
 			}
 		}
-		if 2*agree > members {
-			return a.number, true
+		if a.Leader == a.Header.MemberId && 2*agree > members {
+			return i, true
 		}
 	}
 	return 0, false
@@ -152,7 +133,7 @@ func (c *Cluster) Settled(ctx context.Context) error {
 			}
 			goal = s.RaftIndex
 		}
-		all, failures := server.AskAll(c.nodes, func(i int) (*pb.StatusResponse, error) { return ask(ctx, c.nodes[i]) })
+		all, failures := server.AskAll(c.nodes, func(i int) (*pb.StatusResponse, error) { return c.status(ctx, i) })
 		var late []string
 		for i, err := range failures {
 			late = append(late, fmt.Sprintf("%s: %v", c.nodes[i].Name, err))
@@ -177,12 +158,12 @@ func (c *Cluster) CheckSwitchOver() error { return nil }
 // (rpc.proto, MoveLeader): to the one that has applied most, which has the least to catch up with.
 // Members that are silent, as under another fault, are left out.
 func (c *Cluster) SwitchOver(ctx context.Context, i int) error {
-	answers, asked := c.askAll(ctx)
+	answers, _ := server.AskAll(c.nodes, func(i int) (*pb.StatusResponse, error) { return c.status(ctx, i) })
+	delete(answers, i)
 	var next *pb.StatusResponse
-	for range asked {
-		a := <-answers
-		if a.number != i && a.err == nil && (next == nil || a.status.RaftAppliedIndex > next.RaftAppliedIndex) {
-			next = a.status
+	for _, s := range answers {
+		if next == nil || s.RaftAppliedIndex > next.RaftAppliedIndex {
+			next = s
 		}
 	}
 	if next == nil {
