@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/shirou/gopsutil/v4/disk"
+
 	"assay/internal/procfs"
 )
 
@@ -38,7 +40,9 @@ func (u *Usage) LookAtFiles(folder string) {
 		}
 		return nil
 	})
-	u.Free = free(folder)
+	if on, err := disk.Usage(folder); err == nil {
+		u.Free = int64(on.Free)
+	}
 }
 
 // Look returns the usage of processes, a server's whole family; false if there is none or it is

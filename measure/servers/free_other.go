@@ -1,5 +1,0 @@
-//go:build !linux
-
-package servers
-
-func free(string) int64 { return 0 }
