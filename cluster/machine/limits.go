@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
+
+	"assay/internal/procfs"
 )
 
 // limited holds one machine's limits. It makes the cgroups when the first limit is set.
@@ -14,15 +17,10 @@ type limited struct {
 
 	mu     sync.Mutex
 	base   Limits
-	over   []*Limits // changes in force, oldest first
-	group  *group    // nil until a limit is asked for
-	roots  []process // first processes that were adopted and may still live
+	over   []*Limits   // changes in force, oldest first
+	group  *group      // nil until a limit is asked for
+	roots  []procfs.ID // first processes that were adopted and may still live
 	closed bool
-}
-
-type process struct {
-	pid     int
-	started uint64
 }
 
 func newLimited(o Options, machine string) (*limited, error) {
@@ -144,17 +142,8 @@ func (l *limited) adopt(pid int) error {
 	if l.closed {
 		return os.ErrClosed
 	}
-	root, err := identify(pid)
-	if err != nil {
-		return err
-	}
-	alive := []process{root}
-	for _, r := range l.roots {
-		if now, err := identify(r.pid); err == nil && now == r && r != root {
-			alive = append(alive, r)
-		}
-	}
-	l.roots = alive
+	root := procfs.Identify(pid)
+	l.roots = append(slices.DeleteFunc(l.roots, func(r procfs.ID) bool { return r == root || !r.Alive() }), root)
 	if l.group == nil {
 		return nil
 	}
@@ -163,10 +152,10 @@ func (l *limited) adopt(pid int) error {
 
 func (l *limited) adoptAll() error {
 	for _, r := range l.roots {
-		if now, err := identify(r.pid); err != nil || now != r {
-			continue // it has ended
+		if !r.Alive() {
+			continue
 		}
-		if err := l.group.adopt(r.pid); err != nil {
+		if err := l.group.adopt(r.PID); err != nil {
 			return err
 		}
 	}

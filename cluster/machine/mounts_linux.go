@@ -141,11 +141,6 @@ func wholeDisk(blocks, device string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-func identify(pid int) (process, error) {
-	p, err := procfs.Read(pid)
-	return process{pid: pid, started: p.Started}, err
-}
-
 // tree returns a process and its descendants, parents first, that have not ended.
 func tree(root int) []int {
 	all, _ := procfs.Tree(root) // none if it has ended

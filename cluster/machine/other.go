@@ -57,8 +57,6 @@ func (*group) apply(Limits, Limits) error { return errors.ErrUnsupported }
 func (*group) adopt(int) error            { return errors.ErrUnsupported }
 func (*group) remove() error              { return nil }
 
-func identify(pid int) (process, error) { return process{pid: pid}, nil }
-
 func leftovers(map[string]bool) error { return nil }
 func removeNetwork(string) error      { return nil }
 func removeGroups(string) error       { return nil }

@@ -7,14 +7,15 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"assay/internal/procfs"
 )
 
 // ProcessID tells a process from a later one with the same id.
-type ProcessID struct {
-	PID int `json:"pid"`
-	// Started is in clock ticks since boot (proc(5)); 0 if unknown.
-	Started uint64 `json:"started"`
-}
+type ProcessID = procfs.ID
+
+// Identify adds the start to a process's id.
+func Identify(pid int) ProcessID { return procfs.Identify(pid) }
 
 // killBound is generous: on a busy machine a killed process first gives back memory and files.
 const killBound = 30 * time.Second

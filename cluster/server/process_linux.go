@@ -135,25 +135,10 @@ func (p *Process) Processes() ([]ProcessID, error) {
 	var all []ProcessID
 	for _, m := range tree {
 		if !m.Ended() {
-			all = append(all, ProcessID{PID: m.PID, Started: m.Started})
+			all = append(all, m.ID())
 		}
 	}
 	return all, nil
-}
-
-// Identify adds the start time to a process's id.
-func Identify(pid int) ProcessID {
-	m, err := procfs.Read(pid)
-	if err != nil {
-		return ProcessID{PID: pid}
-	}
-	return ProcessID{PID: pid, Started: m.Started}
-}
-
-// Alive reports whether this very process still runs.
-func (id ProcessID) Alive() bool {
-	m, err := procfs.Read(id.PID)
-	return err == nil && !m.Ended() && m.Started == id.Started
 }
 
 // homed matches the HOME at a process's start. Processes that we may not inspect are not ours.

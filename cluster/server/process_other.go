@@ -23,11 +23,6 @@ func (p *Process) Halted() (bool, error) { return false, errors.ErrUnsupported }
 
 func (p *Process) Processes() ([]ProcessID, error) { return []ProcessID{Identify(p.PID())}, nil }
 
-func Identify(pid int) ProcessID { return ProcessID{PID: pid} }
-
-// Alive is unknown on this system.
-func (id ProcessID) Alive() bool { return false }
-
 func homed(string) ([]int, error) { return nil, nil }
 
 // ReapChildren does nothing outside Unix.

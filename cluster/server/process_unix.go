@@ -33,10 +33,5 @@ func (p *Process) Halted() (bool, error) {
 // Processes finds no descendants on this system.
 func (p *Process) Processes() ([]ProcessID, error) { return []ProcessID{Identify(p.PID())}, nil }
 
-func Identify(pid int) ProcessID { return ProcessID{PID: pid} }
-
-// Alive reports whether any process has this id; the start time is unknown on this system.
-func (id ProcessID) Alive() bool { return id.PID > 0 && syscall.Kill(id.PID, 0) == nil }
-
 // homed finds nothing on this system: the user has to end the servers of a killed assay.
 func homed(string) ([]int, error) { return nil, nil }

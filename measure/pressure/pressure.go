@@ -93,7 +93,7 @@ func Watch(ctx context.Context, of Database) *Usage {
 type watcher struct {
 	of                                      Database
 	self                                    int
-	seen                                    map[identity]sighting
+	seen                                    map[procfs.ID]sighting
 	tester, servers, perhaps, kernel, other int64
 	byName                                  map[string]int64
 }
@@ -117,9 +117,9 @@ func (w *watcher) look(first bool) {
 	for _, pid := range testersOf(w.of.Tester) {
 		testers[pid] = true
 	}
-	fresh := make(map[identity]sighting, len(all))
+	fresh := make(map[procfs.ID]sighting, len(all))
 	for _, p := range all {
-		id := identity{p.PID, p.Started}
+		id := p.ID()
 		before := w.seen[id]
 		now := sighting{ticks: p.Ticks, server: before.server || servers[p.PID]}
 		fresh[id] = now

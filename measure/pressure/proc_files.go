@@ -10,12 +10,6 @@ import (
 	"assay/internal/procfs"
 )
 
-// identity distinguishes a process from a later one with the same id.
-type identity struct {
-	pid     int
-	started uint64
-}
-
 func readProcesses() []procfs.Process {
 	all := procfs.All()
 	for i := range all {
