@@ -67,13 +67,7 @@ func testManaged(t *testing.T, spec, fronts string) {
 	awaitWrite(t, c)
 	expect.NoError(t, primary.Start(expect.Patiently(t)), c.Settled(expect.Patiently(t)))
 	checkFronts(t, c, fronts)
-	r := recordOf(t, c.ID())
-	expect.NoError(t, c.Close())
-	for _, n := range r.Nodes {
-		if n.Process.Alive() {
-			t.Errorf("%s is still there", n.Name)
-		}
-	}
+	closesAll(t, c, recordOf(t, c.ID()))
 }
 
 func awaitWrite(t *testing.T, c *Cluster) {

@@ -1,15 +1,10 @@
 package cluster
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"assay/cluster/server"
 	"assay/internal/expect"
 )
 
@@ -28,37 +23,15 @@ func TestPoolerInFrontOfAPrimary(t *testing.T) {
 	if !strings.Contains(c.Address(), "@"+front.Address()+"/") || front.Port() >= 32768 {
 		t.Errorf("clients go to %s, and the pooler is at %s", c.Address(), front.Address())
 	}
-	writes := func() {
-		t.Helper()
-		expect.NoError(t, server.Until(expect.Patiently(t), 50*time.Millisecond, "a write", func(ctx context.Context) error {
-			config, err := pgx.ParseConfig(c.Address())
-			if err != nil {
-				return server.Permanent(err)
-			}
-			delete(config.RuntimeParams, "nodes")
-			conn, err := pgx.ConnectConfig(ctx, config)
-			if err != nil {
-				return err
-			}
-			defer conn.Close(ctx)
-			_, err = conn.Exec(ctx, "CREATE TABLE IF NOT EXISTS probe (id int)", pgx.QueryExecModeSimpleProtocol)
-			return err
-		}))
-	}
-	writes()
+	awaitWrite(t, c)
 	primary, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	expect.NoError(t, front.Kill(), primary.Kill())
 	expect.NoError(t, front.Start(expect.Patiently(t)), primary.Start(expect.Patiently(t)), c.Settled(expect.Patiently(t)))
-	writes()
+	awaitWrite(t, c)
 	r := recordOf(t, c.ID())
 	if len(r.Nodes) != 3 || r.Nodes[2].Name != RolePooler || r.Nodes[2].Process.PID != front.PID() {
 		t.Errorf("the record has %+v", r.Nodes)
 	}
-	expect.NoError(t, c.Close())
-	for _, n := range r.Nodes {
-		if n.Process.Alive() {
-			t.Errorf("%s is still there", n.Name)
-		}
-	}
+	closesAll(t, c, r)
 }

@@ -21,6 +21,17 @@ func startCluster(t *testing.T, text string) *Cluster {
 	return c
 }
 
+// closesAll requires that no process of the record outlives the cluster.
+func closesAll(t *testing.T, c *Cluster, r Record) {
+	t.Helper()
+	expect.NoError(t, c.Close())
+	for _, n := range r.Nodes {
+		if n.Process.Alive() {
+			t.Errorf("%s is still there", n.Name)
+		}
+	}
+}
+
 func TestClusterGoesThroughItsLife(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "mongodb:3,election=2s")
@@ -52,12 +63,7 @@ func TestClusterGoesThroughItsLife(t *testing.T) {
 	if err := r.Remove(t.Context()); !errors.As(err, &owned) {
 		t.Errorf("the remains of a living cluster were removed: %v", err)
 	}
-	expect.NoError(t, c.Close())
-	for _, n := range r.Nodes {
-		if n.Process.Alive() {
-			t.Errorf("%s is still there", n.Name)
-		}
-	}
+	closesAll(t, c, r)
 	if _, err := os.Stat(r.Folder); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("folder %s: %v", r.Folder, err)
 	}

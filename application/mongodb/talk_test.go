@@ -30,9 +30,7 @@ import (
 // gets; see wiretest.Between.
 func between(t *testing.T, work func(address string)) (recorder *wire.Recorder, passed int) {
 	t.Helper()
-	set, err := mongodb.Start(t.Context(), mongodb.Options{Layout: server.Layout{Nodes: 1}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, set.Close)
+	set := expect.Started(t, mongodb.Start, mongodb.Options{Layout: server.Layout{Nodes: 1}})
 	return wiretest.Between(t, set.Node(0).Address(), func(address string) wire.Protocol {
 		product, err := New("mongodb://" + address + "/shop?directConnection=true")
 		expect.NoError(t, err)
@@ -85,9 +83,7 @@ func TestSameBytes(t *testing.T) {
 // beforeOne is assay before a set of one node.
 func beforeOne(t *testing.T) (*Server, *wire.Proxy) {
 	t.Helper()
-	set, err := mongodb.Start(t.Context(), mongodb.Options{Layout: server.Layout{Nodes: 1}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, set.Close)
+	set := expect.Started(t, mongodb.Start, mongodb.Options{Layout: server.Layout{Nodes: 1}})
 	product, err := New("mongodb://" + set.Node(0).Address() + "/shop?directConnection=true")
 	expect.NoError(t, err)
 	return product, wiretest.Listen(t, product)
@@ -244,9 +240,7 @@ func TestEncryptedBothWays(t *testing.T) {
 // the next one once that has changed, by which a client that stays where it is writes on.
 func TestPrimary(t *testing.T) {
 	t.Parallel()
-	set, err := mongodb.Start(t.Context(), mongodb.Options{Layout: server.Layout{Nodes: 2}, Arbiters: 1, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond})
-	expect.NoError(t, err)
-	expect.AtEnd(t, set.Close)
+	set := expect.Started(t, mongodb.Start, mongodb.Options{Layout: server.Layout{Nodes: 2}, Arbiters: 1, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond})
 	behind, err := New("mongodb://" + set.Node(0).Address() + "," + set.Node(1).Address() + "/shop?replicaSet=rs0")
 	expect.NoError(t, err)
 	proxy := wiretest.Listen(t, behind)

@@ -29,9 +29,7 @@ import (
 // between has work go through assay to a MariaDB of the test's own; see wiretest.Between.
 func between(t *testing.T, o mariadb.Options, work func(address string, p *Server)) (recorder *wire.Recorder, passed int) {
 	t.Helper()
-	server, err := mariadb.Start(t.Context(), o)
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
+	server := expect.Started(t, mariadb.Start, o)
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
 	return wiretest.Between(t, u.Host, func(address string) wire.Protocol {
@@ -86,23 +84,13 @@ func TestSameBytes(t *testing.T) {
 // out that want a server without compression, an encrypted one, or an address that does not answer.
 func TestLibrarysOwnTests(t *testing.T) {
 	t.Parallel()
-	server, err := mariadb.Start(t.Context(), mariadb.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
-	u, err := url.Parse(server.Address())
-	expect.NoError(t, err)
-	wiretest.Between(t, u.Host, func(address string) wire.Protocol {
-		u.Host = address
-		product, err := New(u.String())
-		expect.NoError(t, err)
-		return product
-	}, 200, func(address string, p wire.Protocol) {
-		db, err := sql.Open("mysql", p.(*Server).User+":"+p.(*Server).Password+"@tcp("+address+")/")
+	between(t, mariadb.Options{}, func(address string, p *Server) {
+		db, err := sql.Open("mysql", p.User+":"+p.Password+"@tcp("+address+")/")
 		expect.NoError(t, err)
 		_, err = db.Exec("CREATE DATABASE shop")
 		expect.NoError(t, err, db.Close())
 		passed := wiretest.Library(t, []string{"github.com/go-sql-driver/mysql"}, "TestTLS|TestIssue1567|TestConnectorReturnsTimeout|TestLongData",
-			"MYSQL_TEST_ADDR="+address, "MYSQL_TEST_USER="+p.(*Server).User, "MYSQL_TEST_PASS="+p.(*Server).Password, "MYSQL_TEST_DBNAME=shop")
+			"MYSQL_TEST_ADDR="+address, "MYSQL_TEST_USER="+p.User, "MYSQL_TEST_PASS="+p.Password, "MYSQL_TEST_DBNAME=shop")
 		if passed < 300 {
 			t.Errorf("%d tests passed", passed)
 		}
@@ -115,12 +103,8 @@ func TestEncryptedServer(t *testing.T) {
 	t.Parallel()
 	ours, theirs := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
 	shown := ours.Server("127.0.0.1")
-	server, err := mariadb.Start(t.Context(), mariadb.Options{Password: "hunter2", Settings: []string{"ssl-cert=" + shown.Certificate, "ssl-key=" + shown.Key}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
-	plain, err := mariadb.Start(t.Context(), mariadb.Options{Password: "hunter2", Settings: []string{"skip-ssl"}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, plain.Close)
+	server := expect.Started(t, mariadb.Start, mariadb.Options{Password: "hunter2", Settings: []string{"ssl-cert=" + shown.Certificate, "ssl-key=" + shown.Key}})
+	plain := expect.Started(t, mariadb.Start, mariadb.Options{Password: "hunter2", Settings: []string{"skip-ssl"}})
 	for _, c := range []struct {
 		address, authority string
 		encrypted          bool
@@ -173,9 +157,7 @@ func open(t *testing.T, proxy *wire.Proxy, s *Server, password string, trusts *t
 // that knows neither; a wrong password is still one.
 func TestEncryptedApplication(t *testing.T) {
 	t.Parallel()
-	server, err := mariadb.Start(t.Context(), mariadb.Options{Password: "hunter2", Settings: []string{"skip-ssl"}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
+	server := expect.Started(t, mariadb.Start, mariadb.Options{Password: "hunter2", Settings: []string{"skip-ssl"}})
 	product, err := New(server.Address())
 	expect.NoError(t, err)
 	proxy := wiretest.Listen(t, product)
@@ -204,9 +186,7 @@ func TestEncryptedApplication(t *testing.T) {
 // TestOnMySQLWholePassword has MySQL ask for the password itself, which it wants over encrypted
 // connections as it is, and else under its key; `make mysql` runs it.
 func TestOnMySQLWholePassword(t *testing.T) {
-	server, err := cluster.Start(t.Context(), cluster.Options{Password: "hunter2"})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
+	server := expect.Started(t, cluster.Start, cluster.Options{Password: "hunter2"})
 	for options, encrypted := range map[string]bool{"": false, "?ssl-mode=REQUIRED": true} {
 		product, err := New("mysql://assay:hunter2@" + server.Node(0).Address() + "/" + options)
 		expect.NoError(t, err)

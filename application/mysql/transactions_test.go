@@ -24,17 +24,13 @@ import (
 // onMariaDB starts a server and returns its address.
 func onMariaDB(t *testing.T) string {
 	t.Helper()
-	server, err := mariadb.Start(t.Context(), mariadb.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
+	server := expect.Started(t, mariadb.Start, mariadb.Options{})
 	return server.Address()
 }
 
 func onMySQL(t *testing.T) string {
 	t.Helper()
-	server, err := cluster.Start(t.Context(), cluster.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
+	server := expect.Started(t, cluster.Start, cluster.Options{})
 	return server.Address()
 }
 

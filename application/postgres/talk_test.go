@@ -93,9 +93,7 @@ func TestRequestsInPieces(t *testing.T) {
 // pipeline, which assay passes on when it is whole.
 func TestLibrarysOwnTests(t *testing.T) {
 	t.Parallel()
-	server, err := postgres.Start(t.Context(), postgres.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
+	server := expect.Started(t, postgres.Start, postgres.Options{})
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
 	wiretest.Between(t, u.Host, func(address string) wire.Protocol {
@@ -150,9 +148,7 @@ func TestDoubtfulErrors(t *testing.T) {
 // and back, byte for byte.
 func TestSameBytes(t *testing.T) {
 	t.Parallel()
-	server, err := postgres.Start(t.Context(), postgres.Options{Settings: []string{"synchronous_commit=off"}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
+	server := expect.Started(t, postgres.Start, postgres.Options{Settings: []string{"synchronous_commit=off"}})
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
 	environment := func(address string) []string {
@@ -210,9 +206,7 @@ func program(t *testing.T, name string) string {
 // is encrypted or not; and says why where the certificate is not the server's.
 func TestEncryptedServer(t *testing.T) {
 	t.Parallel()
-	server, err := postgres.Start(t.Context(), postgres.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
+	server := expect.Started(t, postgres.Start, postgres.Options{})
 	ours, theirs := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
 	shown := ours.Server("127.0.0.1")
 	conn, err := pgconn.Connect(t.Context(), server.Address())
@@ -245,9 +239,7 @@ func TestEncryptedServer(t *testing.T) {
 // that knows neither; and says why where they trust another authority.
 func TestEncryptedApplication(t *testing.T) {
 	t.Parallel()
-	server, err := postgres.Start(t.Context(), postgres.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
+	server := expect.Started(t, postgres.Start, postgres.Options{})
 	product, err := New(server.Address())
 	expect.NoError(t, err)
 	proxy := wiretest.Listen(t, product)

@@ -45,9 +45,7 @@ func literals() map[string][]string {
 // connected is a client of a server through assay, whose answers are kept.
 func connected(t *testing.T) (*pgconn.PgConn, *wire.Proxy) {
 	t.Helper()
-	server, err := postgres.Start(t.Context(), postgres.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
+	server := expect.Started(t, postgres.Start, postgres.Options{})
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
 	product, err := New(u.String())

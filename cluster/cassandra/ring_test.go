@@ -20,10 +20,7 @@ import (
 func startCassandra(t *testing.T, o Options) *Ring {
 	t.Helper()
 	o.Java = []string{"-XX:TieredStopAtLevel=1"} // it lives for seconds
-	c, err := Start(expect.Patiently(t), o)
-	expect.NoError(t, err)
-	expect.AtEnd(t, c.Close)
-	return c
+	return expect.Started(t, Start, o)
 }
 
 // cql repeats a statement on node i until it gets an answer.

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,18 +22,15 @@ func failing(t *testing.T, d *Disk, f Failure) *Failing {
 }
 
 // kept waits until the failure has held this many operations.
-func kept(t *testing.T, f *Failing, times int64) Effect {
+func kept(t *testing.T, f *Failing, times int64) (effect Effect) {
 	t.Helper()
-	for deadline := time.Now().Add(expect.Patience); ; time.Sleep(time.Millisecond) {
-		effect, err := f.Effect()
+	expect.Eventually(t, fmt.Sprintf("%d times", times), func() bool {
+		var err error
+		effect, err = f.Effect()
 		expect.NoError(t, err)
-		if effect.Times >= times {
-			return effect
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%+v, and not %d times", effect, times)
-		}
-	}
+		return effect.Times >= times
+	})
+	return effect
 }
 
 // TestSlowDisks: operations that may reach a device take longer, or syncs alone.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"assay/internal/expect"
 )
@@ -49,11 +48,7 @@ func TestAKilledStarterLeavesNothing(t *testing.T) {
 	}
 	expect.NoError(t, starter.Process.Kill())
 	_ = starter.Wait() // killed
-	for deadline := time.Now().Add(expect.Patience); mounted(t, mountPoint); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it is still mounted")
-		}
-	}
+	expect.Eventually(t, "it is unmounted", func() bool { return !mounted(t, mountPoint) })
 }
 
 func openDisk(t *testing.T) *Disk { return openDiskWith(t, Options{}) }

@@ -16,24 +16,6 @@ import (
 	"assay/internal/expect"
 )
 
-func start(t *testing.T, o Options) *Cluster {
-	t.Helper()
-	c, err := Start(expect.Patiently(t), o)
-	expect.NoError(t, err)
-	expect.AtEnd(t, c.Close)
-	return c
-}
-
-func mustPrimary(t *testing.T, c *Cluster) int {
-	t.Helper()
-	return servertest.Leader(expect.Patiently(t), t, c.Primary)
-}
-
-func otherPrimary(t *testing.T, c *Cluster, old int) int {
-	t.Helper()
-	return servertest.OtherLeader(expect.Patiently(t), t, c.Primary, old)
-}
-
 func put(t *testing.T, c *Cluster, member int) {
 	t.Helper()
 	ctx := expect.Patiently(t)
@@ -48,18 +30,18 @@ func put(t *testing.T, c *Cluster, member int) {
 
 func TestClusterGoesThroughFaults(t *testing.T) {
 	logs := t.TempDir()
-	c := start(t, Options{Layout: server.Layout{LogDir: logs}})
-	first := mustPrimary(t, c)
+	c := expect.Started(t, Start, Options{Layout: server.Layout{LogDir: logs}})
+	first := servertest.Leader(t, c)
 	put(t, c, first)
 
 	expect.NoError(t, c.Node(first).Pause())
-	second := otherPrimary(t, c, first)
+	second := servertest.OtherLeader(t, c, first)
 	put(t, c, second)
 	expect.NoError(t, c.Node(first).Resume())
 	expect.NoError(t, c.Settled(expect.Patiently(t)))
 
 	expect.NoError(t, c.Node(second).Kill())
-	third := otherPrimary(t, c, second)
+	third := servertest.OtherLeader(t, c, second)
 	put(t, c, third)
 	before := c.Node(second).PID()
 	expect.NoError(t, c.Restart(expect.Patiently(t), second))
@@ -70,7 +52,7 @@ func TestClusterGoesThroughFaults(t *testing.T) {
 	expect.NoError(t, c.Settled(expect.Patiently(t)))
 
 	expect.NoError(t, c.Node(third).Stop(expect.Patiently(t)))
-	otherPrimary(t, c, third)
+	servertest.OtherLeader(t, c, third)
 	expect.NoError(t, c.Restart(expect.Patiently(t), third))
 
 	for i := range 2 { // without them the third serves nobody, and is not waited for
@@ -88,7 +70,7 @@ func TestClusterGoesThroughFaults(t *testing.T) {
 	for i := range c.Nodes() {
 		expect.NoError(t, c.Restart(expect.Patiently(t), i))
 	}
-	put(t, c, mustPrimary(t, c))
+	put(t, c, servertest.Leader(t, c))
 	expect.NoError(t, c.Settled(expect.Patiently(t)))
 	servertest.Closed(t, c, c.Nodes(), c.options.Dir, logs)
 }
@@ -116,7 +98,7 @@ func TestUser(t *testing.T) {
 	closed := t.TempDir() // is ours alone
 	expect.NoError(t, os.WriteFile(filepath.Join(closed, "etcd"), content, 0o755))
 	for of, expected := range map[string]int{programs: want, closed: os.Geteuid()} {
-		c := start(t, Options{Layout: server.Layout{Programs: of, Nodes: 1}})
+		c := expect.Started(t, Start, Options{Layout: server.Layout{Programs: of, Nodes: 1}})
 		put(t, c, 0)
 		data, err := os.Stat(filepath.Join(c.Node(0).Dir, "data"))
 		expect.NoError(t, err)

@@ -27,9 +27,7 @@ const asker = "asker"
 // startSet starts a primary and a standby that admit the asker without a password.
 func startSet(t *testing.T) *streaming.Plain {
 	t.Helper()
-	s, err := streaming.StartPlain(expect.Patiently(t), streaming.PlainOptions{Placement: streaming.Placement{Nodes: 2}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, s.Close)
+	s := expect.Started(t, streaming.StartPlain, streaming.PlainOptions{Placement: streaming.Placement{Nodes: 2}})
 	conn, err := pgx.Connect(expect.Patiently(t), s.Address())
 	expect.NoError(t, err)
 	_, err = conn.Exec(expect.Patiently(t), "CREATE ROLE "+asker+" LOGIN")
@@ -58,9 +56,7 @@ func promote(t *testing.T, standby *server.Node, address string) {
 func startProxy(t *testing.T, o Options) *Proxy {
 	t.Helper()
 	o.Log, o.Clients = filepath.Join(t.TempDir(), "haproxy.log"), 100
-	p, err := New(expect.Patiently(t), o)
-	expect.NoError(t, err)
-	expect.AtEnd(t, p.Close)
+	p := expect.Started(t, New, o)
 	expect.NoError(t, p.Start(expect.Patiently(t)))
 	return p
 }
@@ -164,9 +160,7 @@ func TestTheRecoveryCheck(t *testing.T) {
 }
 
 func TestAProxyThatCannotStart(t *testing.T) {
-	p, err := New(expect.Patiently(t), Options{Log: filepath.Join(t.TempDir(), "haproxy.log"), Servers: []Server{{Name: "two words", At: &server.Node{Host: "127.0.0.1", Port: 1}}}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, p.Close)
+	p := expect.Started(t, New, Options{Log: filepath.Join(t.TempDir(), "haproxy.log"), Servers: []Server{{Name: "two words", At: &server.Node{Host: "127.0.0.1", Port: 1}}}})
 	if err := p.Start(expect.Patiently(t)); err == nil || !strings.Contains(err.Error(), "primary/two") {
 		t.Errorf("got %v", err)
 	}

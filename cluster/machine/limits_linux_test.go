@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"assay/internal/expect"
 	"assay/internal/procfs"
@@ -62,15 +61,6 @@ func shell(t *testing.T, script string) *exec.Cmd {
 		_ = cmd.Wait()
 	})
 	return cmd
-}
-
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(expect.Patience); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
 }
 
 func members(t *testing.T, m *Machine) map[int]bool {
@@ -140,7 +130,7 @@ func TestProcessesAreUnderTheLimits(t *testing.T) {
 	}
 	cmd := shell(t, `sleep 1000 & sh -c 'sleep 1000 & wait' & wait`)
 	pid := cmd.Process.Pid
-	eventually(t, "the shell has three below it", func() bool { return len(tree(pid)) == 4 })
+	expect.Eventually(t, "the shell has three below it", func() bool { return len(tree(pid)) == 4 })
 	expect.NoError(t, m.Adopt(pid))
 	inside := members(t, m)
 	for _, p := range tree(pid) {
@@ -150,7 +140,7 @@ func TestProcessesAreUnderTheLimits(t *testing.T) {
 	}
 	// A process that has ended and was not waited for.
 	dead := shell(t, "exit 0")
-	eventually(t, "it has ended", func() bool { p, err := procfs.Read(dead.Process.Pid); return err == nil && p.Ended() })
+	expect.Eventually(t, "it has ended", func() bool { p, err := procfs.Read(dead.Process.Pid); return err == nil && p.Ended() })
 	if err := m.Adopt(dead.Process.Pid); err != nil {
 		t.Errorf("one that has ended: %v", err)
 	}
@@ -188,7 +178,7 @@ func TestLimitsForProcessesThatRun(t *testing.T) {
 			t.Errorf("process %d is not among %v", p, inside)
 		}
 	}
-	eventually(t, "the kernel holds it back", func() bool {
+	expect.Eventually(t, "the kernel holds it back", func() bool {
 		text, err := os.ReadFile(filepath.Join(m.limits.group.knobs[processor].folder, "cpu.stat"))
 		expect.NoError(t, err)
 		var held int
@@ -217,7 +207,7 @@ func TestTheMemoryLimitHolds(t *testing.T) {
 		x=xxxxxxxxxxxxxxxx; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do x=$x$x; done; echo >done`)
 	expect.NoError(t, m.Adopt(cmd.Process.Pid))
 	expect.NoError(t, os.WriteFile(filepath.Join(folder, "go"), nil, 0o600))
-	eventually(t, "the shell ends", func() bool { p, err := procfs.Read(cmd.Process.Pid); return err != nil || p.Ended() })
+	expect.Eventually(t, "the shell ends", func() bool { p, err := procfs.Read(cmd.Process.Pid); return err != nil || p.Ended() })
 	if _, err := os.Stat(filepath.Join(folder, "done")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it had its 256 MiB: %v", err)
 	}

@@ -176,15 +176,10 @@ func TestAThreadThatCannotBePutBackEnds(t *testing.T) {
 	if !errors.Is(r.err, stuck) {
 		t.Errorf("the error is %v", r.err)
 	}
-	for deadline := time.Now().Add(expect.Patience); ; time.Sleep(time.Millisecond) {
+	expect.Eventually(t, "the thread has ended", func() bool {
 		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", r.thread))
-		if errors.Is(err, os.ErrNotExist) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the thread lives")
-		}
-	}
+		return errors.Is(err, os.ErrNotExist)
+	})
 	if found := strays(t, home); len(found) > 0 {
 		t.Errorf("threads %v", found)
 	}

@@ -21,7 +21,7 @@ func TestBackupAndRestore(t *testing.T) {
 			at, err := os.MkdirTemp("", "assay-test-") // t.TempDir lets no other user in
 			expect.NoError(t, err, os.Chmod(at, 0o711))
 			expect.AtEnd(t, func() error { return os.RemoveAll(at) })
-			m := startMariaDB(t, o)
+			m := expect.Started(t, Start, o)
 			expect.NoError(t, m.CheckBackup("", false))
 			if m.CheckBackup("", true) == nil || m.CheckBackup("copy", false) == nil {
 				t.Error("what it cannot do is not refused")

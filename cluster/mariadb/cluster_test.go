@@ -20,14 +20,6 @@ import (
 	"assay/internal/expect"
 )
 
-func startMariaDB(t *testing.T, o Options) *Cluster {
-	t.Helper()
-	m, err := Start(expect.Patiently(t), o)
-	expect.NoError(t, err)
-	expect.AtEnd(t, m.Close)
-	return m
-}
-
 func shortly(o Options) Options {
 	o.Suspect, o.Inactive, o.Install = 2*time.Second, 4*time.Second, 4*time.Second
 	return o
@@ -51,7 +43,7 @@ func mustLeaveNothing(t *testing.T, m *Cluster) {
 
 func TestMariaDBStartsDurableAndPrivate(t *testing.T) {
 	const password = `p'w \"x"/@%`
-	m := startMariaDB(t, Options{Password: password, CacheSize: 64 << 20, Settings: []string{"max-connections=17"}})
+	m := expect.Started(t, Start, Options{Password: password, CacheSize: 64 << 20, Settings: []string{"max-connections=17"}})
 	db := client(t, m, 0)
 	for name, want := range map[string]string{
 		"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1", "bind_address": "127.0.0.1", "max_connections": "17",
@@ -88,7 +80,7 @@ func TestMariaDBStartsDurableAndPrivate(t *testing.T) {
 func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
 	t.Parallel()
 	logs := t.TempDir()
-	m := startMariaDB(t, Options{Layout: server.Layout{LogDir: logs}, MyRocks: true})
+	m := expect.Started(t, Start, Options{Layout: server.Layout{LogDir: logs}, MyRocks: true})
 	db := client(t, m, 0)
 	servertest.Execute(t, db, "CREATE DATABASE probe")
 	for _, engine := range []string{"InnoDB", "ROCKSDB"} {

@@ -14,7 +14,7 @@ import (
 
 func TestGaleraGoesThroughFaults(t *testing.T) {
 	t.Parallel()
-	m := startMariaDB(t, shortly(Options{Layout: server.Layout{Nodes: 3}}))
+	m := expect.Started(t, Start, shortly(Options{Layout: server.Layout{Nodes: 3}}))
 	if n := strings.Count(m.Address(), ","); n != 2 {
 		t.Errorf("address %s", m.Address())
 	}
@@ -69,7 +69,7 @@ func TestGaleraGoesThroughFaults(t *testing.T) {
 // time.
 func TestGaleraStartsAllAtOnce(t *testing.T) {
 	t.Parallel()
-	m := startMariaDB(t, shortly(Options{Layout: server.Layout{Nodes: 3}, CacheSize: 32 << 20}))
+	m := expect.Started(t, Start, shortly(Options{Layout: server.Layout{Nodes: 3}, CacheSize: 32 << 20}))
 	p := servertest.NewProbe(t, m, 3)
 	expect.NoError(t, m.Node(0).Kill())
 	p.Insert(2, 1)
@@ -81,7 +81,7 @@ func TestGaleraStartsAllAtOnce(t *testing.T) {
 
 // TestGaleraCloseDuringACopy closes while scripts and rsync copy everything to a node.
 func TestGaleraCloseDuringACopy(t *testing.T) {
-	m := startMariaDB(t, shortly(Options{Layout: server.Layout{Nodes: 2}}))
+	m := expect.Started(t, Start, shortly(Options{Layout: server.Layout{Nodes: 2}}))
 	expect.NoError(t, m.Node(1).Stop(expect.Patiently(t)))
 	expect.NoError(t, m.nodes.At(1).forget())
 	ended := make(chan error, 1)
@@ -105,7 +105,7 @@ func TestGaleraCloseDuringACopy(t *testing.T) {
 // recent data, and starts it never. A node that nobody needs is not waited for.
 func TestGaleraWaitsForNodesThatAFaultHolds(t *testing.T) {
 	t.Parallel()
-	m := startMariaDB(t, shortly(Options{Layout: server.Layout{Nodes: 3}, CacheSize: 32 << 20}))
+	m := expect.Started(t, Start, shortly(Options{Layout: server.Layout{Nodes: 3}, CacheSize: 32 << 20}))
 	p := servertest.NewProbe(t, m, 3)
 	expect.NoError(t, m.Node(0).Kill())
 	p.Insert(1, 1)

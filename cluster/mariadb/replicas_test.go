@@ -18,9 +18,7 @@ func TestReplicasGoThroughFaults(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]Replication{"semisync": Semisync, "async": Asynchronous} {
 		t.Run(name, func(t *testing.T) {
-			set, err := StartSet(expect.Patiently(t), Options{Layout: server.Layout{Nodes: 3, LogDir: t.TempDir()}, CacheSize: 32 << 20, Replication: how})
-			expect.NoError(t, err)
-			expect.AtEnd(t, set.Close)
+			set := expect.Started(t, StartSet, Options{Layout: server.Layout{Nodes: 3, LogDir: t.TempDir()}, CacheSize: 32 << 20, Replication: how})
 			if n := strings.Count(set.Address(), ","); n != 2 {
 				t.Errorf("address %s", set.Address())
 			}

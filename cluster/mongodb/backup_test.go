@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"assay/cluster/server"
+	"assay/cluster/servertest"
 	"assay/internal/expect"
 )
 
@@ -18,9 +19,9 @@ import (
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	at := t.TempDir()
-	m := startMongoDB(t, Options{Layout: server.Layout{Nodes: 3}})
+	m := expect.Started(t, Start, Options{Layout: server.Layout{Nodes: 3}})
 	insert(t, m, 1)
-	secondary := (mustPrimary(t, m) + 1) % 3
+	secondary := (servertest.Leader(t, m) + 1) % 3
 	by, err := m.BackUp(t.Context(), secondary, "", filepath.Join(at, "backup"))
 	if err != nil || by == "" {
 		t.Fatalf("%q, %v", by, err)
@@ -50,7 +51,7 @@ func TestBackupAndRestore(t *testing.T) {
 
 // TestABackupThatFails leaves the member unlocked.
 func TestABackupThatFails(t *testing.T) {
-	m := startMongoDB(t, Options{Layout: server.Layout{Nodes: 1}})
+	m := expect.Started(t, Start, Options{Layout: server.Layout{Nodes: 1}})
 	insert(t, m, 1)
 	if _, err := m.BackUp(t.Context(), 0, "", m.Node(0).Dir); err == nil {
 		t.Error("a backup into the member's own folder, which is not empty")

@@ -14,24 +14,6 @@ import (
 	"assay/internal/expect"
 )
 
-func startMongoDB(t *testing.T, o Options) *ReplicaSet {
-	t.Helper()
-	m, err := Start(t.Context(), o)
-	expect.NoError(t, err)
-	expect.AtEnd(t, m.Close)
-	return m
-}
-
-func mustPrimary(t *testing.T, m *ReplicaSet) int {
-	t.Helper()
-	return servertest.Leader(expect.Patiently(t), t, m.Primary)
-}
-
-func otherPrimary(t *testing.T, m *ReplicaSet, old int) int {
-	t.Helper()
-	return servertest.OtherLeader(expect.Patiently(t), t, m.Primary, old)
-}
-
 // insert writes one document that every running member confirms: a member that lags may be slow to
 // replace the primary.
 func insert(t *testing.T, m *ReplicaSet, id int) {
@@ -49,7 +31,7 @@ func insert(t *testing.T, m *ReplicaSet, id int) {
 	}
 	command := bson.D{{Key: "insert", Value: "probe"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: id}}}},
 		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: running}, {Key: "wtimeout", Value: expect.Patience.Milliseconds()}}}}
-	err := run(expect.Patiently(t), m.Node(mustPrimary(t, m)), expect.Patience, command, &reply)
+	err := run(expect.Patiently(t), m.Node(servertest.Leader(t, m)), expect.Patience, command, &reply)
 	if err != nil || reply.N != 1 || reply.WriteErrors != nil || reply.WriteConcernError != nil {
 		t.Fatalf("insert: %+v, %v", reply, err)
 	}
@@ -61,19 +43,19 @@ func count(t *testing.T, m *ReplicaSet) int {
 		N int `bson:"n"`
 	}
 	command := bson.D{{Key: "count", Value: "probe"}, {Key: "query", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: 0}}}}}}
-	expect.NoError(t, run(expect.Patiently(t), m.Node(mustPrimary(t, m)), time.Minute, command, &reply))
+	expect.NoError(t, run(expect.Patiently(t), m.Node(servertest.Leader(t, m)), time.Minute, command, &reply))
 	return reply.N
 }
 
 func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 	t.Parallel()
 	logs := t.TempDir()
-	m := startMongoDB(t, Options{Layout: server.Layout{LogDir: logs}, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond})
-	first := mustPrimary(t, m)
+	m := expect.Started(t, Start, Options{Layout: server.Layout{LogDir: logs}, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond})
+	first := servertest.Leader(t, m)
 	insert(t, m, 1)
 
 	expect.NoError(t, m.Node(first).Pause())
-	second := otherPrimary(t, m, first)
+	second := servertest.OtherLeader(t, m, first)
 	insert(t, m, 2)
 	expect.NoError(t, m.Node(first).Resume())
 	if err := await(expect.Patiently(t), m.Node(first), func(r helloReply) bool { return r.Secondary }); err != nil {
@@ -82,7 +64,7 @@ func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 	insert(t, m, 3)
 
 	expect.NoError(t, m.Node(second).Kill())
-	third := otherPrimary(t, m, second)
+	third := servertest.OtherLeader(t, m, second)
 	insert(t, m, 4)
 	before := m.Node(second).PID()
 	expect.NoError(t, m.Restart(expect.Patiently(t), second))
@@ -92,7 +74,7 @@ func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 	insert(t, m, 5)
 
 	expect.NoError(t, m.StepDown(expect.Patiently(t)))
-	otherPrimary(t, m, third)
+	servertest.OtherLeader(t, m, third)
 	insert(t, m, 6)
 	if n := count(t, m); n != 6 {
 		t.Errorf("%d documents of 6 after all faults", n)
@@ -104,7 +86,7 @@ func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 // which could then not be its source after a loss of the first member.
 func TestMembersOfANewSetCanFollowOneAnother(t *testing.T) {
 	t.Parallel()
-	m := startMongoDB(t, Options{})
+	m := expect.Started(t, Start, Options{})
 	type oplog struct {
 		Earliest bson.Timestamp `bson:"earliestOptime"`
 		Latest   bson.Timestamp `bson:"latestOptime"`
@@ -128,7 +110,7 @@ func TestMembersOfANewSetCanFollowOneAnother(t *testing.T) {
 
 func TestMongoDBOptionsReachTheSet(t *testing.T) {
 	t.Parallel()
-	m := startMongoDB(t, Options{Layout: server.Layout{Nodes: 2}, Arbiters: 1, ReplicaSet: "tested", ElectionTimeout: 3 * time.Second,
+	m := expect.Started(t, Start, Options{Layout: server.Layout{Nodes: 2}, Arbiters: 1, ReplicaSet: "tested", ElectionTimeout: 3 * time.Second,
 		Heartbeat: 700 * time.Millisecond, CacheSize: 300 << 20, OplogSize: 200 << 20,
 		Args: []string{"--setParameter", "transactionLifetimeLimitSeconds=17"}})
 	if want := "mongodb://" + m.Node(0).Address() + "," + m.Node(1).Address() + "/?replicaSet=tested"; m.Address() != want {
@@ -191,7 +173,7 @@ func TestMongoDBStartEndsWithItsContext(t *testing.T) {
 }
 
 func TestMongoDBPrimaryEnds(t *testing.T) {
-	m := startMongoDB(t, Options{Layout: server.Layout{Nodes: 1}})
+	m := expect.Started(t, Start, Options{Layout: server.Layout{Nodes: 1}})
 	expect.NoError(t, m.Node(0).Kill())
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

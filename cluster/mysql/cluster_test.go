@@ -24,9 +24,7 @@ import (
 func TestOnMySQLANodeGoesThroughFaults(t *testing.T) {
 	const password = `p'w \"x"/@%`
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-mysql", os.Getpid()))
-	m, err := Start(expect.Patiently(t), Options{Layout: server.Layout{Dir: dir, LogDir: t.TempDir()}, Password: password, CacheSize: 64 << 20, Settings: []string{"max-connections=17"}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, m.Close)
+	m := expect.Started(t, Start, Options{Layout: server.Layout{Dir: dir, LogDir: t.TempDir()}, Password: password, CacheSize: 64 << 20, Settings: []string{"max-connections=17"}})
 	p := servertest.NewProbe(t, m, 1)
 	for name, want := range map[string]string{
 		"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1", "bind_address": "127.0.0.1", "max_connections": "17",

@@ -16,16 +16,14 @@ import (
 func quickGroup(t *testing.T) (*Cluster, *servertest.Probe) {
 	t.Helper()
 	expel := time.Duration(0)
-	m, err := Start(expect.Patiently(t), Options{Layout: server.Layout{Nodes: 3, LogDir: t.TempDir()}, CacheSize: 32 << 20, Expel: &expel, Announce: func(text string) { t.Log(text) }})
-	expect.NoError(t, err)
-	expect.AtEnd(t, m.Close)
+	m := expect.Started(t, Start, Options{Layout: server.Layout{Nodes: 3, LogDir: t.TempDir()}, CacheSize: 32 << 20, Expel: &expel, Announce: func(text string) { t.Log(text) }})
 	return m, servertest.NewProbe(t, m, 3)
 }
 
 func TestOnMySQLAGroupGoesThroughFaults(t *testing.T) {
 	m, p := quickGroup(t)
-	if n := strings.Count(m.Address(), ","); n != 2 || servertest.Leader(expect.Patiently(t), t, m.Primary) != 0 {
-		t.Errorf("address %s, primary %d", m.Address(), servertest.Leader(expect.Patiently(t), t, m.Primary))
+	if n := strings.Count(m.Address(), ","); n != 2 || servertest.Leader(t, m) != 0 {
+		t.Errorf("address %s, primary %d", m.Address(), servertest.Leader(t, m))
 	}
 	p.Write(1)
 	p.MustHold("1")
@@ -37,7 +35,7 @@ func TestOnMySQLAGroupGoesThroughFaults(t *testing.T) {
 
 	expect.NoError(t, m.Node(0).Kill())
 	p.Write(2)
-	second := servertest.Leader(expect.Patiently(t), t, m.Primary)
+	second := servertest.Leader(t, m)
 	if second == 0 {
 		t.Error("the killed node takes writes")
 	}
@@ -50,7 +48,7 @@ func TestOnMySQLAGroupGoesThroughFaults(t *testing.T) {
 	expect.NoError(t, m.Node(second).Resume())
 	p.MustHold("1,2,3")
 
-	third := servertest.Leader(expect.Patiently(t), t, m.Primary)
+	third := servertest.Leader(t, m)
 	expect.NoError(t, m.Node(third).Stop(expect.Patiently(t)))
 	p.Write(4)
 	p.MustHold("1,2,3,4")
@@ -85,9 +83,7 @@ func TestOnMySQLAGroupWithoutAMajority(t *testing.T) {
 func TestOnMySQLReplicasGoThroughFaults(t *testing.T) {
 	for name, how := range map[string]Replication{"semisync": Semisync, "async": Asynchronous} {
 		t.Run(name, func(t *testing.T) {
-			s, err := StartSet(expect.Patiently(t), Options{Layout: server.Layout{Nodes: 3, LogDir: t.TempDir()}, CacheSize: 32 << 20, Replication: how})
-			expect.NoError(t, err)
-			expect.AtEnd(t, s.Close)
+			s := expect.Started(t, StartSet, Options{Layout: server.Layout{Nodes: 3, LogDir: t.TempDir()}, CacheSize: 32 << 20, Replication: how})
 			servertest.NewProbe(t, s, 3).ReplicasGoThroughFaults("super_read_only", binlog.Silence)
 		})
 	}

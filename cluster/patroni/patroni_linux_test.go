@@ -16,10 +16,7 @@ import (
 
 func startStores(t *testing.T, nodes int) *etcd.Cluster {
 	t.Helper()
-	c, err := etcd.Start(expect.Patiently(t), etcd.Options{Layout: server.Layout{Nodes: nodes}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, c.Close)
-	return c
+	return expect.Started(t, etcd.Start, etcd.Options{Layout: server.Layout{Nodes: nodes}})
 }
 
 func startSet(t *testing.T, stores *etcd.Cluster, o Options) *Set {
@@ -28,10 +25,7 @@ func startSet(t *testing.T, stores *etcd.Cluster, o Options) *Set {
 	for _, n := range stores.Nodes() {
 		o.Stores = append(o.Stores, n.Address())
 	}
-	s, err := Start(expect.Patiently(t), o)
-	expect.NoError(t, err)
-	expect.AtEnd(t, s.Close)
-	return s
+	return expect.Started(t, Start, o)
 }
 
 func TestPatroniGoesThroughItsLife(t *testing.T) {

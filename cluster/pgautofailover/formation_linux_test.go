@@ -15,10 +15,7 @@ import (
 func start(t *testing.T, o Options) *Formation {
 	t.Helper()
 	o.Unhealthy = 5 * time.Second
-	f, err := Start(expect.Patiently(t), o)
-	expect.NoError(t, err)
-	expect.AtEnd(t, f.Close)
-	return f
+	return expect.Started(t, Start, o)
 }
 
 func TestAFormationLosesItsPrimary(t *testing.T) {

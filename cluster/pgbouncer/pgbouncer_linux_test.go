@@ -16,10 +16,7 @@ const secret = `pass"wörd`
 
 func startServer(t *testing.T) *postgres.Server {
 	t.Helper()
-	p, err := postgres.Start(expect.Patiently(t), postgres.Options{User: "assay", Password: secret})
-	expect.NoError(t, err)
-	expect.AtEnd(t, p.Close)
-	return p
+	return expect.Started(t, postgres.Start, postgres.Options{User: "assay", Password: secret})
 }
 
 func startPooler(t *testing.T, mode string, before *postgres.Server) *Pooler {

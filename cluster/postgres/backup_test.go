@@ -16,7 +16,7 @@ func TestBackupAndRestore(t *testing.T) {
 	at, err := os.MkdirTemp("", "assay-test-") // t.TempDir lets no other user in
 	expect.NoError(t, err, os.Chmod(at, 0o711))
 	expect.AtEnd(t, func() error { return os.RemoveAll(at) })
-	p := startPostgres(t, Options{Archive: filepath.Join(at, "archive's 100%")})
+	p := expect.Started(t, Start, Options{Archive: filepath.Join(at, "archive's 100%")})
 	expect.NoError(t, p.CheckBackup("", true))
 	conn := connect(t, p)
 	execute(t, conn, "CREATE TABLE t AS SELECT 1 AS n")

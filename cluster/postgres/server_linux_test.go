@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,7 +24,7 @@ func TestPostgresCloseLeavesNothing(t *testing.T) {
 		killed := left != "running"
 		dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-%d", os.Getpid(), len(left)))
 		log := filepath.Join(t.TempDir(), "kept.log")
-		p := startPostgres(t, Options{Dir: dir, Log: log})
+		p := expect.Started(t, Start, Options{Dir: dir, Log: log})
 		pid := p.PID()
 		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 		expect.NoError(t, err)
@@ -166,18 +165,9 @@ func TestPostgresDiesWithAssay(t *testing.T) {
 		t.Error("the killed stand-in ended well")
 	}
 	for _, id := range left.Processes {
-		eventually(t, fmt.Sprintf("process %d is gone", id.PID), func() bool { return !id.Alive() })
+		expect.Eventually(t, fmt.Sprintf("process %d is gone", id.PID), func() bool { return !id.Alive() })
 	}
 	// To the next server the dead process holds its lock file until init has reaped it.
 	expect.NoError(t, os.Remove(filepath.Join(p.data(), "postmaster.pid")))
 	expect.NoError(t, p.start(context.Background(), stateReady))
-}
-
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(expect.Patience); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("still not: %s", what)
-		}
-	}
 }

@@ -19,14 +19,6 @@ import (
 	"assay/internal/expect"
 )
 
-func startPostgres(t *testing.T, o Options) *Server {
-	t.Helper()
-	p, err := Start(t.Context(), o)
-	expect.NoError(t, err)
-	expect.AtEnd(t, p.Close)
-	return p
-}
-
 func connect(t *testing.T, p *Server) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), p.Address())
@@ -52,7 +44,7 @@ func execute(t *testing.T, conn *pgx.Conn, sql string) {
 }
 
 func TestPostgresStartsDurableAndPrivate(t *testing.T) {
-	p := startPostgres(t, Options{User: "tester", Password: `p'w "x"/@`, Settings: []string{"max_connections=17"}})
+	p := expect.Started(t, Start, Options{User: "tester", Password: `p'w "x"/@`, Settings: []string{"max_connections=17"}})
 	conn := connect(t, p)
 	for name, want := range map[string]string{
 		"fsync": "on", "wal_level": "replica", "listen_addresses": "127.0.0.1", "unix_socket_directories": "",
@@ -82,7 +74,7 @@ func TestPostgresStartsDurableAndPrivate(t *testing.T) {
 }
 
 func TestPostgresKeepsWhatItCommittedWhenKilled(t *testing.T) {
-	p := startPostgres(t, Options{})
+	p := expect.Started(t, Start, Options{})
 	before := p.Address()
 	conn := connect(t, p)
 	if _, err := conn.Exec(t.Context(), "CREATE TABLE kept AS SELECT 42 AS n"); err != nil {
@@ -104,7 +96,7 @@ func TestPostgresKeepsWhatItCommittedWhenKilled(t *testing.T) {
 }
 
 func TestPostgresStopAndPause(t *testing.T) {
-	p := startPostgres(t, Options{})
+	p := expect.Started(t, Start, Options{})
 	conn := connect(t, p)
 	expect.NoError(t, p.Pause())
 	answer := make(chan error, 1)

@@ -16,34 +16,21 @@ import (
 	"assay/internal/expect"
 )
 
-func start(t *testing.T, o Options) *Cluster {
-	t.Helper()
-	c, err := Start(expect.Patiently(t), o)
-	expect.NoError(t, err)
-	expect.AtEnd(t, c.Close)
-	return c
-}
-
-func otherPrimary(t *testing.T, c *Cluster, old int) int {
-	t.Helper()
-	return servertest.OtherLeader(expect.Patiently(t), t, c.Primary, old)
-}
-
 // TestServersGoThroughFaults: a failover can begin twelve times DownAfter after the last.
 func TestServersGoThroughFaults(t *testing.T) {
 	t.Parallel()
 	logs := t.TempDir()
-	c := start(t, Options{Layout: server.Layout{Nodes: 3, LogDir: logs}, DownAfter: 500 * time.Millisecond, Settings: []string{"appendonly yes"}})
+	c := expect.Started(t, Start, Options{Layout: server.Layout{Nodes: 3, LogDir: logs}, DownAfter: 500 * time.Millisecond, Settings: []string{"appendonly yes"}})
 	expect.Text(t, "the address", c.Address(), "redis+sentinel://", c.Sentinel(0).Address(), c.Sentinel(2).Address(), "/assay")
 	first, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err, c.Settled(expect.Patiently(t)))
 
 	expect.NoError(t, c.Node(first).Pause())
-	second := otherPrimary(t, c, first)
+	second := servertest.OtherLeader(t, c, first)
 	expect.NoError(t, c.Node(first).Resume(), c.Settled(expect.Patiently(t)))
 
 	expect.NoError(t, c.Node(second).Kill())
-	third := otherPrimary(t, c, second)
+	third := servertest.OtherLeader(t, c, second)
 	before := c.Node(second).PID()
 	expect.NoError(t, c.Restart(expect.Patiently(t), second), c.Settled(expect.Patiently(t)))
 	if c.Node(second).PID() == before {
@@ -51,13 +38,13 @@ func TestServersGoThroughFaults(t *testing.T) {
 	}
 
 	expect.NoError(t, c.Node(third).Stop(expect.Patiently(t)))
-	otherPrimary(t, c, third)
+	servertest.OtherLeader(t, c, third)
 	expect.NoError(t, c.Restart(expect.Patiently(t), third), c.Settled(expect.Patiently(t)))
 	servertest.Closed(t, c, append(c.nodes[:len(c.nodes):len(c.nodes)], c.sentinels...), c.options.Dir, logs)
 }
 
 func TestOneServer(t *testing.T) {
-	c := start(t, Options{Settings: []string{"maxmemory 77mb"}})
+	c := expect.Started(t, Start, Options{Settings: []string{"maxmemory 77mb"}})
 	if want := "redis://" + c.Node(0).Address() + "/"; c.Address() != want {
 		t.Errorf("address %s, want %s", c.Address(), want)
 	}
@@ -78,7 +65,7 @@ func TestOneServer(t *testing.T) {
 // key.
 func TestStopOfAServerThatRefusesTheFirstSignal(t *testing.T) {
 	t.Parallel()
-	c := start(t, Options{})
+	c := expect.Started(t, Start, Options{})
 	for _, command := range []string{"SET key value", "CONFIG SET rdb-key-save-delay 2000000", "CONFIG SET appendonly yes"} {
 		_, err := c.ask(expect.Patiently(t), c.Node(0), command)
 		expect.NoError(t, err)
@@ -106,17 +93,17 @@ func TestStartEndsWithItsContext(t *testing.T) {
 func TestRedisClusterGoesThroughFaults(t *testing.T) {
 	t.Parallel()
 	logs := t.TempDir()
-	c := start(t, Options{Layout: server.Layout{Nodes: 6, LogDir: logs}, Sharded: true, DownAfter: 2 * time.Second, Settings: []string{"appendonly yes"}})
+	c := expect.Started(t, Start, Options{Layout: server.Layout{Nodes: 6, LogDir: logs}, Sharded: true, DownAfter: 2 * time.Second, Settings: []string{"appendonly yes"}})
 	expect.Text(t, "the address", c.Address(), "redis+cluster://", c.Node(0).Address(), c.Node(5).Address())
 	first, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err, c.Settled(expect.Patiently(t)))
 
 	expect.NoError(t, c.Node(first).Pause())
-	second := otherPrimary(t, c, first)
+	second := servertest.OtherLeader(t, c, first)
 	expect.NoError(t, c.Node(first).Resume(), c.Settled(expect.Patiently(t)))
 
 	expect.NoError(t, c.Node(second).Kill())
-	third := otherPrimary(t, c, second)
+	third := servertest.OtherLeader(t, c, second)
 	expect.NoError(t, c.Restart(expect.Patiently(t), second), c.Settled(expect.Patiently(t)))
 	if third != first {
 		t.Errorf("server %d has the slot, whose primary was %d with the replica %d", third, first, second)
@@ -165,7 +152,7 @@ func behindTheirOwnPrimaries(t *testing.T, c *Cluster, primaries []int) {
 // and must not have its replicas copy that it has nothing.
 func TestAnEmptiedPrimaryCopiesTheOthers(t *testing.T) {
 	t.Parallel()
-	c := start(t, Options{Layout: server.Layout{Nodes: 3}, DownAfter: 2 * time.Second})
+	c := expect.Started(t, Start, Options{Layout: server.Layout{Nodes: 3}, DownAfter: 2 * time.Second})
 	first, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	_, err = c.ask(expect.Patiently(t), c.Node(first), "SET key value")

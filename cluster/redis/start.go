@@ -162,8 +162,7 @@ func (c *Cluster) makeNode(i int) error {
 		return err
 	}
 	lines := c.listening(node)
-	switch {
-	case c.options.Sharded:
+	if c.options.Sharded {
 		_, bus, err := c.ports.For(at, usualBusPort)
 		if err != nil {
 			return err

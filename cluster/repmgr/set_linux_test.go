@@ -22,10 +22,7 @@ func startSet(t *testing.T, o Options) *Set {
 	if o.Consensus { // a standby calls a primary visible that another has seen within four seconds
 		o.ReconnectAttempts, o.ReconnectInterval = 4, 2*time.Second
 	}
-	s, err := Start(expect.Patiently(t), o)
-	expect.NoError(t, err)
-	expect.AtEnd(t, s.Close)
-	return s
+	return expect.Started(t, Start, o)
 }
 
 func TestRepmgrGoesThroughItsLife(t *testing.T) {

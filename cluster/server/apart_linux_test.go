@@ -34,7 +34,7 @@ while :; do sleep 1; done`
 // sleeper is the orphan among the processes of p.
 func sleeper(t *testing.T, p *Process) (pid int) {
 	t.Helper()
-	eventually(t, "the orphan is one of its processes", func() bool {
+	expect.Eventually(t, "the orphan is one of its processes", func() bool {
 		tree, err := procfs.Tree(p.PID())
 		expect.NoError(t, err)
 		for _, m := range tree[1:] {
@@ -73,7 +73,7 @@ func TestWhatAProcessApartHasLetGoOfEndsWithIt(t *testing.T) {
 	process, err := os.FindProcess(p.PID())
 	expect.NoError(t, err)
 	expect.NoError(t, process.Kill())
-	eventually(t, "the orphan is gone", func() bool { return gone(left) && !p.Running() })
+	expect.Eventually(t, "the orphan is gone", func() bool { return gone(left) && !p.Running() })
 }
 
 // TestAProcessApartHasItsFolder, also in /dev/shm, of which it sees nothing else.
@@ -92,7 +92,7 @@ func TestAProcessApartHasItsFolder(t *testing.T) {
 		p, err := StartProcess(ProcessOptions{Name: "a script", Program: shell(), Args: []string{"-c", "cat file '" + dir + "/file'; ls /dev/shm; : >made; echo end"},
 			Dir: dir, Log: filepath.Join(dir, "log"), Apart: true})
 		expect.NoError(t, err)
-		eventually(t, "the script has ended", func() bool { return !p.Running() })
+		expect.Eventually(t, "the script has ended", func() bool { return !p.Running() })
 		said, err := os.ReadFile(filepath.Join(dir, "log"))
 		expect.NoError(t, err)
 		if text := string(said); strings.Count(text, "it is there") != 2 || !strings.HasSuffix(text, "end\n") || strings.Contains(text, filepath.Base(other)) {
@@ -128,7 +128,7 @@ func TestProcessThatIsFenced(t *testing.T) {
 	for status, fenced := range map[string]bool{"75": true, "1": false, "0": false} {
 		for _, apart := range []bool{false, true} {
 			p := startShell(t, "exit "+status, func(o *ProcessOptions) { o.Apart, o.FenceStatus = apart, 75 })
-			eventually(t, "the script has ended", func() bool { return !p.Running() })
+			expect.Eventually(t, "the script has ended", func() bool { return !p.Running() })
 			if !p.Died() || p.Fenced() != fenced {
 				t.Errorf("exit %s, apart %v: died %v, fenced %v (%s)", status, apart, p.Died(), p.Fenced(), p.How())
 			}

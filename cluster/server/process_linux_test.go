@@ -71,19 +71,10 @@ func startShell(t *testing.T, script string, change ...func(*ProcessOptions)) *P
 	return p
 }
 
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(expect.Patience); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("still not: %s", what)
-		}
-	}
-}
-
 func awaitLog(t *testing.T, p *Process, lines int) []string {
 	t.Helper()
 	var got []string
-	eventually(t, fmt.Sprintf("%d lines in the log", lines), func() bool {
+	expect.Eventually(t, fmt.Sprintf("%d lines in the log", lines), func() bool {
 		got = strings.Fields(p.Tail(100))
 		return len(got) >= lines
 	})
@@ -144,7 +135,7 @@ func TestPauseStopsTheWholeTree(t *testing.T) {
 			}
 		}
 		expect.NoError(t, p.Resume())
-		eventually(t, "all run again", func() bool {
+		expect.Eventually(t, "all run again", func() bool {
 			tree, err := procfs.Tree(p.PID())
 			for _, m := range tree {
 				if err != nil || m.Stopped() {
@@ -262,7 +253,7 @@ func TestServersDieWithAssay(t *testing.T) {
 			t.Errorf("apart %q: the stand-in said %q, gone %v", apart, line, gone(pid))
 		}
 		if apart != "" { // a change of the user takes the death signal away, unless it is kept
-			eventually(t, "it is nobody's", func() bool {
+			expect.Eventually(t, "it is nobody's", func() bool {
 				info, err := os.Stat("/proc/" + strconv.Itoa(pid))
 				expect.NoError(t, err)
 				uid, _, _ := ownerOf(info)
@@ -274,7 +265,7 @@ func TestServersDieWithAssay(t *testing.T) {
 			t.Error("the killed stand-in ended well")
 		}
 		if pid > 0 {
-			eventually(t, "the server is gone too", func() bool { return gone(pid) })
+			expect.Eventually(t, "the server is gone too", func() bool { return gone(pid) })
 		}
 	}
 }
@@ -298,12 +289,12 @@ func TestServersOutliveTheThreadThatAskedForThem(t *testing.T) {
 	go start()
 	r := <-result
 	awaitLog(t, r.p, 1)
-	eventually(t, "the thread has ended", func() bool {
+	expect.Eventually(t, "the thread has ended", func() bool {
 		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", r.tid))
 		return errors.Is(err, os.ErrNotExist)
 	})
 	expect.NoError(t, r.p.process.Signal(syscall.SIGUSR1))
-	eventually(t, "an answer, or an end", func() bool { return r.p.Tail(1) == "alive" || !r.p.Running() })
+	expect.Eventually(t, "an answer, or an end", func() bool { return r.p.Tail(1) == "alive" || !r.p.Running() })
 	if !r.p.Running() {
 		t.Error("the server ended with the thread from which it was started")
 	}
@@ -319,7 +310,7 @@ func TestNoneRunsSaysHowTheyEnded(t *testing.T) {
 		if name == "asked" {
 			expect.NoError(t, n.Kill())
 		}
-		eventually(t, name+" has ended", func() bool { return !n.Running() })
+		expect.Eventually(t, name+" has ended", func() bool { return !n.Running() })
 		nodes = append(nodes, n)
 	}
 	said := NoneRuns(nodes).Error()
@@ -352,7 +343,7 @@ func TestAServerEndsInOrderUnlessItMustBeKilled(t *testing.T) {
 	}
 	began := time.Now()
 	expect.NoError(t, n.Spawn(script("trap '' TERM; echo deaf; while :; do sleep 0.01; done", 50*time.Millisecond)))
-	eventually(t, "it says that it is deaf", func() bool { return n.Tail(1) == "deaf" })
+	expect.Eventually(t, "it says that it is deaf", func() bool { return n.Tail(1) == "deaf" })
 	expect.NoError(t, n.Halt(t.Context()))
 	if at := n.Forced(); at == nil || at.Before(began) || n.Running() {
 		t.Errorf("it was killed at %v, and runs: %v", at, n.Running())

@@ -7,6 +7,7 @@ package servertest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,24 +25,27 @@ type Cluster interface {
 	Close() error
 }
 
+// A Leading cluster knows which node leads.
+type Leading interface {
+	Primary(ctx context.Context) (int, error)
+}
+
 // Leader returns the number of the node that leads.
-func Leader(ctx context.Context, t *testing.T, primary func(context.Context) (int, error)) int {
+func Leader(t *testing.T, c Leading) int {
 	t.Helper()
-	leader, err := primary(ctx)
+	leader, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	return leader
 }
 
 // OtherLeader waits until another node than old leads.
-func OtherLeader(ctx context.Context, t *testing.T, primary func(context.Context) (int, error), old int) int {
+func OtherLeader(t *testing.T, c Leading, old int) (leader int) {
 	t.Helper()
-	for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-		if leader := Leader(ctx, t, primary); leader != old {
-			return leader
-		}
-	}
-	t.Fatalf("node %d still leads", old)
-	return 0
+	expect.Eventually(t, fmt.Sprintf("another leader than node %d", old), func() bool {
+		leader = Leader(t, c)
+		return leader != old
+	})
+	return leader
 }
 
 // Closed closes a cluster twice. Its processes and its folder must be gone, except logs elsewhere,

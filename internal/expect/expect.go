@@ -52,3 +52,22 @@ func Patiently(t testing.TB) context.Context { return Within(t, Patience) }
 
 // Patience is how long Patiently waits.
 const Patience = 10 * time.Minute
+
+// Eventually waits until something is so. The test ends if it never is.
+func Eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(Patience); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}
+
+// Started is what start makes, and is closed after the test.
+func Started[O any, C interface{ Close() error }](t testing.TB, start func(context.Context, O) (C, error), o O) C {
+	t.Helper()
+	c, err := start(Patiently(t), o)
+	NoError(t, err)
+	AtEnd(t, c.Close)
+	return c
+}
