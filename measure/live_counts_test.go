@@ -76,13 +76,11 @@ func TestLiveLosesNothingUnderConcurrency(t *testing.T) {
 		}
 	}()
 	for client := range clients {
-		done.Add(1)
-		go func() {
-			defer done.Done()
+		done.Go(func() {
 			for i := range int64(each) {
 				l.Add(ended(client, history.Outcome(i%4), 0, 0, i*1000))
 			}
-		}()
+		})
 	}
 	done.Wait()
 	close(stop)

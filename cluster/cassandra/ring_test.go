@@ -85,9 +85,7 @@ func TestCassandraNodeGoesThroughItsLife(t *testing.T) {
 
 	before := c.Node(0).PID()
 	expect.NoError(t, c.Node(0).Kill())
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if err := c.Settled(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no node runs") {
+	if err := c.Settled(expect.Within(t, 300*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no node runs") {
 		t.Errorf("Settled without a node: %v", err)
 	}
 	expect.NoError(t, c.Restart(expect.Patiently(t), 0, "ASSAY_TESTED=yes"))
@@ -129,9 +127,7 @@ func TestCassandraRingGoesOnWithoutANode(t *testing.T) {
 	mustFind(t, c, 0, gocql.All, 4)
 
 	expect.NoError(t, c.Node(2).Pause())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if err := c.Settled(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := c.Settled(expect.Within(t, time.Second)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Settled with a paused node: %v", err)
 	}
 	put(t, c, 0, 5)

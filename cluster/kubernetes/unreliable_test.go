@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -105,9 +104,7 @@ func TestTheLastFailureIsTold(t *testing.T) {
 	if err := made.AwaitInjected(t.Context(), 5*time.Second); err == nil || !strings.Contains(err.Error(), failure) {
 		t.Errorf("awaiting an injection gives %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	if err := applied.Await(ctx); err == nil || !strings.Contains(err.Error(), failure) {
+	if err := applied.Await(expect.Within(t, 5*time.Second)); err == nil || !strings.Contains(err.Error(), failure) {
 		t.Errorf("awaiting a manifest gives %v", err)
 	}
 	if err := applied.Remove(t.Context(), 5*time.Second); err == nil || !strings.Contains(err.Error(), failure) {

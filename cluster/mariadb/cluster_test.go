@@ -106,9 +106,7 @@ func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
 		}
 	}
 	expect.NoError(t, m.Node(0).Pause())
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if err := m.Ready(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+	if err := m.Ready(expect.Within(t, 300*time.Millisecond), 0); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a paused node is ready: %v", err)
 	}
 	expect.NoError(t, m.Node(0).Resume())

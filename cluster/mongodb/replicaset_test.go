@@ -175,8 +175,7 @@ func TestMongoDBStartEndsWithItsContext(t *testing.T) {
 func TestMongoDBPrimaryEnds(t *testing.T) {
 	m := expect.Started(t, Start, Options{Layout: server.Layout{Nodes: 1}})
 	expect.NoError(t, m.Node(0).Kill())
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
+	ctx := expect.Within(t, 200*time.Millisecond)
 	if _, err := m.Primary(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}

@@ -53,9 +53,7 @@ func TestOneServer(t *testing.T) {
 		t.Errorf("maxmemory is %s, %v", told["maxmemory"], err)
 	}
 	expect.NoError(t, c.Node(0).Kill())
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if _, err := c.Primary(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := c.Primary(expect.Within(t, 200*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a primary that was killed: %v", err)
 	}
 	expect.NoError(t, c.Restart(expect.Patiently(t), 0), c.Settled(expect.Patiently(t)))

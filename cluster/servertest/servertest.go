@@ -115,9 +115,7 @@ func SaysWhy[Options, C any](ctx context.Context, t *testing.T, dir string, star
 // GivenUp requires that a start whose context ends leaves nothing in the folder.
 func GivenUp[Options, C any](t *testing.T, dir string, after time.Duration, start func(context.Context, Options) (C, error), o Options) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), after)
-	defer cancel()
-	if _, err := start(ctx, o); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := start(expect.Within(t, after), o); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("after %v: %v", after, err)
 	}
 	gone(t, dir)
