@@ -14,11 +14,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,10 +28,11 @@ import (
 
 // Server is an API server with its etcd.
 type Server struct {
-	Client dynamic.Interface
-	folder string
-	port   int
-	ended  []func()
+	Client    dynamic.Interface
+	folder    string
+	ports     server.Ports
+	port      int
+	processes []*server.Process
 }
 
 // Admin has all rights, Nobody those that a test grants. A user's token is the name with token
@@ -71,9 +69,11 @@ func (s *Server) start() error {
 	if err != nil {
 		return err
 	}
-	ports, err := freePorts(3)
-	if err != nil {
-		return err
+	var ports [3]int
+	for i := range ports {
+		if ports[i], err = s.ports.Next(); err != nil {
+			return err
+		}
 	}
 	store := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
 	peer := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
@@ -108,21 +108,12 @@ func (s *Server) start() error {
 func (s *Server) Host() string { return fmt.Sprintf("https://127.0.0.1:%d", s.port) }
 
 func (s *Server) run(program string, args ...string) error {
-	log, err := os.Create(filepath.Join(s.folder, filepath.Base(program)+".log"))
+	name := filepath.Base(program)
+	p, err := server.StartProcess(server.ProcessOptions{Name: name, Program: program, Args: args, Dir: s.folder, Log: filepath.Join(s.folder, name+".log")})
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(program, args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = dieWithParent()
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	s.ended = append(s.ended, func() {
-		_ = cmd.Process.Signal(syscall.SIGKILL)
-		_ = cmd.Wait()
-		_ = log.Close()
-	})
+	s.processes = append(s.processes, p)
 	return nil
 }
 
@@ -131,27 +122,27 @@ func (s *Server) await() error {
 	defer cancel()
 	namespaces := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	err := server.Until(ctx, 200*time.Millisecond, "the API server", func(ctx context.Context) error {
+		for _, p := range s.processes {
+			if !p.Running() {
+				return server.Permanent(p.Ended())
+			}
+		}
 		_, err := s.Client.Resource(namespaces).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%w; its log ends with: %s", err, s.tail("kube-apiserver.log"))
+		return err
 	}
 	return s.define(ctx, chaosMesh, chaosMeshFiles()...)
 }
 
-func (s *Server) tail(file string) string {
-	data, _ := os.ReadFile(filepath.Join(s.folder, file)) // it is for an error's text
-	return string(data[max(0, len(data)-2000):])
-}
-
 // Close ends both and removes their data.
 func (s *Server) Close() error {
-	for _, end := range s.ended {
-		end()
+	var failed []error
+	for _, p := range s.processes {
+		failed = append(failed, p.Kill())
 	}
-	s.ended = nil
-	return os.RemoveAll(s.folder)
+	return errors.Join(append(failed, os.RemoveAll(s.folder))...)
 }
 
 func writeKey(path string) error {
@@ -161,16 +152,4 @@ func writeKey(path string) error {
 	}
 	block := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
 	return os.WriteFile(path, pem.EncodeToMemory(block), 0o600)
-}
-
-func freePorts(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }

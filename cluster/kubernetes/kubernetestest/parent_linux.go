@@ -1,5 +1,0 @@
-package kubernetestest
-
-import "syscall"
-
-func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
