@@ -221,15 +221,6 @@ func TestTooLittleToJudge(t *testing.T) {
 	}
 }
 
-// The quantiles are those of the tables.
-func TestStudentQuantile(t *testing.T) {
-	for free, want := range map[float64]float64{3: 2.353, 5: 2.015, 8: 1.860, 18: 1.734, 28: 1.701} {
-		if got := studentQuantile(0.95, free); math.Abs(got-want) > 0.004*want {
-			t.Errorf("%g degrees of freedom: %v, want %v", free, got, want)
-		}
-	}
-}
-
 // A line through values by hand: slope 1, residuals 0.5 up and down.
 func TestChangeByHand(t *testing.T) {
 	var times, values []float64

@@ -145,9 +145,5 @@ func TestCassandraThatCannotStartSaysWhy(t *testing.T) {
 		"heap":       {Options: Options{Layout: server.Layout{Dir: dir}, Heap: 1 << 20}, Says: "1048576"},
 		"commit log": {Options: Options{Layout: server.Layout{Dir: dir}, CommitLog: "never"}, Says: `"never"`},
 	})
-}
-
-func TestCassandraStartEndsWithItsContext(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "ring")
 	servertest.GivenUp(t, dir, 2*time.Second, Start, Options{Layout: server.Layout{Dir: dir}})
 }

@@ -115,10 +115,6 @@ func TestThatCannotStartSaysWhy(t *testing.T) {
 		"value":   {Options: Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--election-timeout=1"}}, Says: "election-timeout"},
 		"members": {Options: Options{Layout: server.Layout{Nodes: 8, Dir: dir}}, Says: "1 to 7"},
 	})
-}
-
-func TestStartEndsWithItsContext(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "cluster")
 	servertest.GivenUp(t, dir, 50*time.Millisecond, Start, Options{Layout: server.Layout{Dir: dir}})
 }
 

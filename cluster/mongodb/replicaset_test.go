@@ -165,10 +165,6 @@ func TestMongoDBThatCannotStartSaysWhy(t *testing.T) {
 		"members":   {Options: Options{Layout: server.Layout{Nodes: 6, Dir: dir}, Arbiters: 2}, Says: "at most 7"},
 		"cache":     {Options: Options{Layout: server.Layout{Dir: dir}, CacheSize: 1 << 20}, Says: "1048576"},
 	})
-}
-
-func TestMongoDBStartEndsWithItsContext(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "set")
 	servertest.GivenUp(t, dir, 100*time.Millisecond, Start, Options{Layout: server.Layout{Dir: dir}})
 }
 

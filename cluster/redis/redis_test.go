@@ -79,10 +79,6 @@ func TestServerThatCannotStartSaysWhy(t *testing.T) {
 	servertest.SaysWhy(expect.Patiently(t), t, dir, Start, map[string]servertest.Wrong[Options]{
 		"the line": {Options: Options{Layout: server.Layout{Dir: dir}, Settings: []string{"nonsense 1"}}, Says: "nonsense"},
 	})
-}
-
-func TestStartEndsWithItsContext(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "servers")
 	servertest.GivenUp(t, dir, 50*time.Millisecond, Start, Options{Layout: server.Layout{Nodes: 3, Dir: dir}})
 }
 
