@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -57,10 +56,7 @@ func TestParametersThatAreRefused(t *testing.T) {
 		"sqlite:1,set.cache_size=1":                                   "no parameters",
 	} {
 		_, err := ParseSpec(text)
-		var wrong *SpecError
-		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v; want it to speak of %q", text, err, want)
-		}
+		wantRefusal(t, text, err, want)
 	}
 	if _, err := ParseSpec("postgres:1,set.synchronous_commit=off"); err != nil {
 		t.Errorf("a single server without standbys: %v", err)

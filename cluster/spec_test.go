@@ -51,6 +51,15 @@ func TestDisksOfTheirOwn(t *testing.T) {
 	}
 }
 
+// wantRefusal wants a *SpecError that says this.
+func wantRefusal(t *testing.T, about string, err error, says string) {
+	t.Helper()
+	var wrong *SpecError
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), says) {
+		t.Errorf("%q: %v; want it to speak of %q", about, err, says)
+	}
+}
+
 func TestSpecsThatNobodyCanBuild(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "no product",
@@ -100,10 +109,7 @@ func TestSpecsThatNobodyCanBuild(t *testing.T) {
 		"mongodb:3,fs=xfs,disk=20MiB":                     "disk=image",
 	} {
 		_, err := ParseSpec(text)
-		var wrong *SpecError
-		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v; want it to speak of %q", text, err, want)
-		}
+		wantRefusal(t, text, err, want)
 	}
 }
 
