@@ -141,12 +141,10 @@ func TestAServerThatAnswers(t *testing.T) {
 // holds returns when the file is as wanted.
 func holds(t *testing.T, path string, wanted func(*Record) bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if r, err := Read(path); err == nil && r != nil && wanted(r) {
-			return
-		}
-	}
-	t.Fatal("the file never was as wanted")
+	expect.Eventually(t, "the file is as wanted", func() bool {
+		r, err := Read(path)
+		return err == nil && r != nil && wanted(r)
+	})
 }
 
 // TestAFileThatCannotBeWritten is an error at the end, and nothing else.
