@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assay/application/wire"
+	"assay/internal/session"
 )
 
 // ending is how the application ended.
@@ -101,7 +102,7 @@ func (t *trying) execute(ctx context.Context, log string, recorder *wire.Recorde
 		return name == "ASSAY_DB" || slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, name+"=") })
 	}), own...)
 	cmd.Stdout, cmd.Stderr = file, file
-	alone(cmd)
+	session.Own(cmd)
 	if err := cmd.Start(); err != nil {
 		return e, &CommandError{Command: words[0], Err: err}
 	}
@@ -131,7 +132,7 @@ func watch(ctx context.Context, cmd *exec.Cmd, recorder *wire.Recorder, within b
 		case <-ended:
 			done = true
 		case <-ctx.Done():
-			endAll(cmd)
+			_ = session.End(cmd)
 			<-ended
 			return e, ctx.Err()
 		case <-tick.C:
@@ -152,9 +153,9 @@ func watch(ctx context.Context, cmd *exec.Cmd, recorder *wire.Recorder, within b
 		if silence > within.patience {
 			e.silent = silence
 		}
-		endAll(cmd)
+		_ = session.End(cmd)
 	}
-	endAll(cmd) // what it has left behind
+	_ = session.End(cmd) // what it has left behind
 	e.took = time.Since(began)
 	return e, nil
 }
