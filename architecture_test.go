@@ -72,7 +72,7 @@ var mayImport = map[string][]string{
 	"driver/mongodb":            {"store", "driver/ownership", "driver/encryption", "driver/replicas", "history", "internal/eventloop", "internal/wait"},
 	"driver/mysql":              {"store", "workload", "driver/sqldb", "driver/uri", "driver/encryption", "driver/replicas", "internal/wait", "internal/eventloop"},
 	"driver/cassandra":          {"store", "driver/ownership", "driver/uri", "driver/encryption", "history", "internal/wait"},
-	"driver/redis":              {"store", "driver/ownership", "driver/uri", "driver/encryption", "driver/replicas", "driver/rows", "driver/ordered", "history", "internal/resp", "internal/wait"},
+	"driver/redis":              {"store", "driver/ownership", "driver/uri", "driver/encryption", "driver/replicas", "driver/rows", "history", "internal/resp", "internal/wait"},
 	"driver/foundationdb":       {"store", "driver/ownership", "driver/uri", "driver/rows", "driver/ordered", "history", "internal/wait"},
 	"driver/ownership":          {"store", "internal/wait"},
 	"driver/ordered":            {"store", "driver/rows", "driver/ownership", "history"},

@@ -47,17 +47,13 @@ type Plan struct {
 }
 
 // Compile makes a statement's plan. Only if direct, rows are found by index or asked for by key;
-// otherwise in one range of the table. Rows with a Coding are found by key if direct, and otherwise
-// given to Reading.Take.
+// otherwise in one range of the table.
 func Compile(forms Forms, s *store.Statement, direct bool) (*Plan, error) {
 	tables := map[string]*rows.Table{}
 	for name, f := range forms {
 		tables[name] = f.Table
 	}
-	coded := forms[s.Table] != nil && forms[s.Table].coding != nil
-	p, err := rows.Compile(tables, s, rows.Ways{Keyed: direct, InOrder: !coded, Usable: func(_ *rows.Table, index int) bool {
-		return !coded && (direct || index == rows.ByKey)
-	}})
+	p, err := rows.Compile(tables, s, rows.Ways{Keyed: direct, InOrder: true, Usable: func(_ *rows.Table, index int) bool { return direct || index == rows.ByKey }})
 	if err != nil {
 		return nil, err
 	}
@@ -142,22 +138,27 @@ func (x *Execution) Do(p *Plan, parameters []store.Value, row func(store.Row) er
 		}
 		return 0, r.Finish()
 	case store.Insert, store.Put, store.Append:
-		made, err := x.Made(p, parameters)
-		if err != nil {
-			return 0, err
+		x.reset()
+		x.made = x.made[:0]
+		for i := range p.Rows() {
+			row, err := x.make(p, i, parameters)
+			if err != nil {
+				return 0, err
+			}
+			x.made = append(x.made, row)
 		}
 		switch p.Verb {
 		case store.Put:
-			err = x.put(p.form, made[0])
+			err = x.put(p.form, x.made[0])
 		case store.Append:
-			err = x.grow(p.form, made[0])
+			err = x.grow(p.form, x.made[0])
 		default:
-			err = x.Add(p.form, made)
+			err = x.Add(p.form, x.made)
 		}
 		if err != nil {
 			return 0, err
 		}
-		return int64(len(made)), nil
+		return int64(len(x.made)), nil
 	default:
 		return x.change(p, parameters, row)
 	}
@@ -193,22 +194,16 @@ func (x *Execution) Calls(plans []*Plan, calls []store.Call) error {
 	return nil
 }
 
-// Made are the rows that an Insert, a Put or an Append makes, valid until the next statement.
-func (x *Execution) Made(p *Plan, parameters []store.Value) ([]rows.Row, error) {
-	x.reset()
-	x.made = x.made[:0]
-	for i := range p.Rows() {
-		if err := x.e.Row(p.Plan, i, parameters, x); err != nil {
-			return nil, err
-		}
-		if p.Verb == store.Append {
-			x.e.Values[1].Text = rows.ListText(x.e.Values[1].Number)
-		}
-		row := x.row(p.Table)
-		p.form.Write(row, p.Columns, x.e.Values)
-		x.made = append(x.made, row)
+func (x *Execution) make(p *Plan, i int, parameters []store.Value) (row rows.Row, err error) {
+	if err := x.e.Row(p.Plan, i, parameters, x); err != nil {
+		return row, err
 	}
-	return x.made, nil
+	if p.Verb == store.Append {
+		x.e.Values[1].Text = rows.ListText(x.e.Values[1].Number)
+	}
+	row = x.row(p.Table)
+	p.form.Write(row, p.Columns, x.e.Values)
+	return row, nil
 }
 
 // Add inserts rows, after asking in parallel whether they exist.

@@ -25,16 +25,6 @@ type Form struct {
 	// prefix begins the table's keys, prefixes those of each index.
 	prefix   []byte
 	prefixes [][]byte
-	coding   Coding // nil for the layout above
-}
-
-// Coding is how rows become keys and values where keys have no order. Such rows have no index
-// entries; they are found by their whole keys, or among all.
-type Coding interface {
-	AppendKey(key []byte, t *rows.Table, values []rows.Value) []byte
-	AppendValue(value []byte, row rows.Row) []byte
-	// Read reverses both.
-	Read(t *rows.Table, key, value []byte, row rows.Row) error
 }
 
 func newForm(l Layout, t *rows.Table) *Form {
@@ -61,16 +51,6 @@ func NewForms(l Layout, s *store.Schema) Forms {
 	forms := Forms{}
 	for name, t := range rows.Tables(s) {
 		forms[name] = newForm(l, t)
-	}
-	return forms
-}
-
-// CodedForms makes the forms of a schema's tables with a Coding.
-func CodedForms(by Coding, s *store.Schema) Forms {
-	forms := Forms{}
-	for name, t := range rows.Tables(s) {
-		t.Indexes, t.Orders = nil, nil
-		forms[name] = &Form{Table: t, coding: by}
 	}
 	return forms
 }
@@ -151,16 +131,10 @@ func (f *Form) Key(row rows.Row) []byte {
 }
 
 func (f *Form) appendKey(key []byte, row rows.Row) []byte {
-	if f.coding != nil {
-		return f.coding.AppendKey(key, f.Table, f.Table.Key(row, nil))
-	}
 	return f.elements(append(key, f.prefix...), f.keyColumns, row)
 }
 
 func (f *Form) appendKeyOf(key []byte, values []rows.Value) []byte {
-	if f.coding != nil {
-		return f.coding.AppendKey(key, f.Table, values)
-	}
 	key = append(key, f.prefix...)
 	for column, v := range values {
 		key = f.element(key, column, v)
@@ -194,17 +168,11 @@ func (f *Form) keyOf(index int, entry []byte) ([]byte, error) {
 func (f *Form) Value(row rows.Row) []byte { return f.appendValue(nil, row) }
 
 func (f *Form) appendValue(value []byte, row rows.Row) []byte {
-	if f.coding != nil {
-		return f.coding.AppendValue(value, row)
-	}
 	return appendRecord(value, row.Numbers[f.keyNumbers:], row.Texts[f.keyTexts:]...)
 }
 
 // read reverses Key and Value.
 func (f *Form) read(key, value []byte, row rows.Row) error {
-	if f.coding != nil {
-		return f.coding.Read(f.Table, key, value, row)
-	}
 	if err := f.cut(f.Name, f.prefix, key, f.keyColumns, row); err != nil {
 		return err
 	}
@@ -252,49 +220,44 @@ func (f *Form) Insert(of *store.Rows, limits Limits, transaction func(part []row
 		return reply.Outcome == history.Committed
 	})
 	if wrong != nil {
-		return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: fmt.Errorf("insert into %s: %w", of.Table, wrong)}
+		reply = store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: fmt.Errorf("insert into %s: %w", of.Table, wrong)}
+		if begun {
+			reply.Outcome = history.Unknown
+		}
 	}
 	return reply
 }
 
-// Made are given rows. It returns an error for rows that do not fit the table.
-func (f *Form) Made(of *store.Rows) ([]rows.Row, error) {
+// Parts calls do with as many rows as fit one transaction, until do returns false. It returns an
+// error for rows that do not fit the table.
+func (f *Form) Parts(of *store.Rows, limits Limits, do func(part []rows.Row) (more bool)) error {
 	columns, err := f.Places(of.Columns)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	var part []rows.Row
 	var given []store.Value
 	var values rows.Evaluation
-	made := make([]rows.Row, of.Count)
-	for i := range made {
+	bytes := 0
+	for i := range of.Count {
 		given = of.Row(i, given[:0])
 		if err := values.Given(f.Table, columns, given); err != nil {
-			return nil, err
+			return err
 		}
-		made[i] = f.Make()
-		f.Write(made[i], columns, values.Values)
-	}
-	return made, nil
-}
-
-// Parts calls do with as many rows as fit one transaction, until do returns false. It returns an
-// error, and has not called do, if a row does not fit the table.
-func (f *Form) Parts(of *store.Rows, limits Limits, do func(part []rows.Row) (more bool)) error {
-	made, err := f.Made(of)
-	first, bytes := 0, 0
-	for i, row := range made {
+		row := f.Make()
+		f.Write(row, columns, values.Values)
 		// Each key counts once with its value and twice as a conflict range.
 		bytes += 3*len(f.Key(row)) + len(f.Value(row))
 		for _, entry := range f.entries(row) {
 			bytes += 3 * len(entry)
 		}
-		full := limits.PartKeys > 0 && (i-first+2)*(1+len(f.Indexes)) > limits.PartKeys // with one more
-		if full || bytes >= limits.Part || i == len(made)-1 {
-			if !do(made[first : i+1]) {
-				break
+		full := limits.PartKeys > 0 && (len(part)+2)*(1+len(f.Indexes)) > limits.PartKeys // with one more
+		if part = append(part, row); full || bytes >= limits.Part || i == of.Count-1 {
+			if !do(part) {
+				return nil
 			}
-			first, bytes = i+1, 0
+			part, bytes = nil, 0
 		}
 	}
-	return err
+	return nil
 }

@@ -1,6 +1,5 @@
-// Package ordered does statements on rows in a database of keys, mostly ordered ones: how rows
-// become keys and values, which keys a statement reads and writes, and index entries. Package rows
-// plans.
+// Package ordered does statements on rows in a database of ordered keys: how rows become keys and
+// values, which keys a statement reads and writes, and index entries. Package rows plans.
 //
 // It must not know any driver, nor how keys are read, written and committed.
 package ordered

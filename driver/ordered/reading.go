@@ -70,7 +70,7 @@ func (x *Execution) Reading(p *Plan, parameters []store.Value, give func(store.R
 	x.reset()
 	r := &x.reading
 	r.Execution, r.plan, r.page, r.give, r.bytes = x, p, pageRows, give, 0
-	r.answer.Plan, r.answer.Unread, r.kept = p.Plan, nil, r.kept[:0]
+	r.answer.Plan, r.answer.Unread, r.kept, r.named = p.Plan, nil, r.kept[:0], r.named[:0]
 	if p.Verb == store.Count {
 		r.answer.Totals = p.Totals(r.answer.Totals)
 	}
@@ -82,7 +82,7 @@ func (x *Execution) Reading(p *Plan, parameters []store.Value, give func(store.R
 		return nil, err
 	}
 	r.where, x.e.Where = x.e.Where, r.where
-	if p.Keyed == nil && p.Index != rows.Anyhow {
+	if p.Keyed == nil {
 		r.cursor = p.start(r.where)
 		r.cursor.left, r.cursor.limited = int(r.left), r.left >= 0 && !p.Filtered && (p.Sorted || !p.Ordered())
 	}
@@ -140,22 +140,16 @@ func (r *Reading) Step() (over bool, err error) {
 	case r.enough():
 		return true, nil
 	case r.plan.Keyed != nil:
-		return true, r.several(r.Named(), true)
+		r.e.Keys(r.plan.Plan, r.where, func(key []rows.Value) bool {
+			r.named = slices.Grow(r.named, 1)[:len(r.named)+1]
+			last := &r.named[len(r.named)-1]
+			*last = r.plan.form.appendKeyOf((*last)[:0], key)
+			return true
+		})
+		return true, r.several(r.named, true)
 	default:
 		return r.rangePage()
 	}
-}
-
-// Named are the keys of the rows that a statement names.
-func (r *Reading) Named() [][]byte {
-	r.named = r.named[:0]
-	r.e.Keys(r.plan.Plan, r.where, func(key []rows.Value) bool {
-		r.named = slices.Grow(r.named, 1)[:len(r.named)+1]
-		last := &r.named[len(r.named)-1]
-		*last = r.plan.form.appendKeyOf((*last)[:0], key)
-		return true
-	})
-	return r.named
 }
 
 // several reads rows by their keys in parallel. An absent row is an error unless missing is true.

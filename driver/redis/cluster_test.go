@@ -2,13 +2,13 @@ package redis
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
 	cluster "assay/cluster/redis"
 	"assay/cluster/server"
 	"assay/driver/drivertest"
+	"assay/driver/rows"
 	"assay/history"
 	"assay/internal/expect"
 	"assay/store"
@@ -123,7 +123,7 @@ func testPrimaryAway(t *testing.T, c *cluster.Cluster) {
 	away, err := c.Primary(ctx) // which has the mark
 	expect.NoError(t, err, c.Node(away).Kill())
 	isAway := func(n int64) bool {
-		return s.has.ownerOf(slotOf(fmt.Sprintf("%s%d", d.table(d.of.Tables[0].Name), n))) == c.Node(away).Address()
+		return s.has.ownerOf(slotOf(s.key(d.tables[d.of.Tables[0].Name], []rows.Value{{Number: n}}))) == c.Node(away).Address()
 	}
 	next := sessionOn(t, d)
 	lost := 0

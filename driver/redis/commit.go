@@ -21,7 +21,7 @@ func (t *transaction) commit(doing string) store.Reply {
 	all := append(t.unwatched(), newCommand("multi"))
 	for _, key := range t.written {
 		if h := t.held[key]; h.there {
-			all = append(all, newCommand("set", key, h.value))
+			all = append(all, newCommand("set", key, valueOf(h.row)))
 		} else {
 			all = append(all, newCommand("del", key))
 		}
@@ -73,18 +73,26 @@ func executed(doing string, exec *command, queued []*command) store.Reply {
 }
 
 func (t *transaction) Do(_ context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
-	return t.execution.Call(t.plans[statement], &store.Call{Statement: statement, Parameters: parameters, Row: row})
+	return t.step(&store.Call{Statement: statement, Parameters: parameters, Row: row})
 }
 
-// Batch implements store.Batching. It reads all rows with known keys at once.
 func (t *transaction) Batch(_ context.Context, calls []store.Call) error {
-	return t.execution.Calls(t.plans, calls)
+	if err := t.ahead(calls); err != nil {
+		return err
+	}
+	for i := range calls {
+		if _, err := t.step(&calls[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (n *session) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {
 	return n.perform(ctx, "transaction", func(t *transaction) error { return work(ctx, t) })
 }
 
+// Batch implements store.Session. It reads all rows with known keys at once.
 func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := n.perform(ctx, "batch", func(t *transaction) error { return t.Batch(ctx, b.Calls) })
 	return b.Inquire(r, func(c store.Call) store.Reply { return n.Run(ctx, c) })

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync/atomic"
 
-	"assay/driver/ordered"
 	"assay/driver/ownership"
 	"assay/driver/rows"
 	"assay/store"
@@ -20,8 +18,8 @@ var _ store.Replicated = (*database)(nil)
 type database struct {
 	*settings
 	layout
-	of    store.Schema
-	forms ordered.Forms
+	of     store.Schema
+	tables map[string]*rows.Table
 	*ownership.Schema[*link]
 	// run is the run that the mark named last; see session.runBy.
 	run atomic.Pointer[string]
@@ -39,8 +37,8 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	if err != nil {
 		return nil, err
 	}
-	d := &database{settings: s, layout: layoutOf(s, &of), of: of}
-	d.forms, d.Schema = ordered.CodedForms(d.layout, &of), ownership.New(d, of)
+	d := &database{settings: s, layout: layoutOf(s, &of), of: of, tables: rows.Tables(&of)}
+	d.Schema = ownership.New(d, of)
 	err = d.Change(ctx, "open", func(l *link) error {
 		told, err := l.info(ctx, "cluster")
 		if err == nil && told["cluster_enabled"] == "1" && !s.sharded {
@@ -74,7 +72,7 @@ const loadRows = 1000
 func (d *database) BulkRows() int { return loadRows }
 
 func (d *database) Load(ctx context.Context, of store.Rows) error {
-	f, made, err := d.rowsOf(&of)
+	t, made, err := d.rowsOf(&of)
 	if err != nil {
 		return failed("load "+of.Table, err)
 	}
@@ -83,10 +81,10 @@ func (d *database) Load(ctx context.Context, of store.Rows) error {
 			return err
 		}
 		if d.spread {
-			return d.loadSpread(ctx, l, f, made)
+			return d.loadSpread(ctx, l, t, made)
 		}
 		for part := range slices.Chunk(made, loadRows) {
-			insert, err := insertion(f, part)
+			insert, err := d.insertion(t, part)
 			if err == nil {
 				err = l.one(ctx, insert)
 			}
@@ -94,24 +92,34 @@ func (d *database) Load(ctx context.Context, of store.Rows) error {
 				return err
 			}
 			if insert.answer == int64(0) {
-				return f.Exists()
+				return t.Exists()
 			}
 		}
 		return nil
 	})
 }
 
-func (d *database) execution() ordered.Execution {
-	return ordered.Execution{Forms: d.forms, Limits: ordered.Limits{Value: math.MaxInt, Changed: math.MaxInt}}
-}
-
-func (d *database) rowsOf(of *store.Rows) (*ordered.Form, []rows.Row, error) {
-	f := d.forms[of.Table]
-	if f == nil {
-		return nil, nil, fmt.Errorf("there is no table %q", of.Table)
+func (d *database) rowsOf(of *store.Rows) (*rows.Table, []rows.Row, error) {
+	t, err := rows.Find(d.tables, of.Table)
+	if err != nil {
+		return nil, nil, err
 	}
-	made, err := f.Made(of)
-	return f, made, err
+	columns, err := t.Places(of.Columns)
+	if err != nil {
+		return nil, nil, err
+	}
+	var given []store.Value
+	var values rows.Evaluation
+	made := make([]rows.Row, of.Count)
+	for i := range made {
+		given = of.Row(i, given[:0])
+		if err := values.Given(t, columns, given); err != nil {
+			return nil, nil, err
+		}
+		made[i] = t.Make()
+		t.Write(made[i], columns, values.Values)
+	}
+	return t, made, nil
 }
 
 // mostInserted bounds the rows of one command, which has at most 1024*1024 arguments (networking.c,
@@ -121,22 +129,22 @@ const mostInserted = 500_000
 var errManyRows = fmt.Errorf("more than %d rows are too many for one command", mostInserted)
 
 // insertion inserts all rows or, if one exists, none (manual, "MSETNX"). The answer is 1 or 0.
-func insertion(f *ordered.Form, made []rows.Row) (*command, error) {
+func (d *database) insertion(t *rows.Table, made []rows.Row) (*command, error) {
 	if len(made) > mostInserted {
 		return nil, errManyRows
 	}
 	words, seen := make([]string, 0, 1+2*len(made)), make(map[string]bool, len(made))
 	words = append(words, "msetnx")
 	for _, row := range made {
-		if err := f.Allow(row); err != nil {
+		if err := t.Allow(row); err != nil {
 			return nil, err
 		}
-		key := string(f.Key(row))
+		key := d.keyOf(t, row)
 		if seen[key] {
-			return nil, f.Exists()
+			return nil, t.Exists()
 		}
 		seen[key] = true
-		words = append(words, key, string(f.Value(row)))
+		words = append(words, key, valueOf(row))
 	}
 	return newCommand(words...), nil
 }
@@ -166,20 +174,44 @@ func (r reader) Read(ctx context.Context, s store.Statement, row func(store.Row)
 	if s.Verb == store.Count {
 		return store.ErrNotCounted // DBSIZE counts the keys of all
 	}
-	p, err := ordered.Compile(r.forms, &s, false)
+	p, err := rows.Compile(r.tables, &s, rows.Ways{Usable: func(*rows.Table, int) bool { return false }})
 	if err != nil {
 		return err
 	}
 	if p.Verb != store.Read {
 		return fmt.Errorf("redis: %s: a view only reads", s.Name)
 	}
-	x := r.execution()
-	found, err := x.Reading(p, parameters, row)
-	if err == nil {
-		err = r.everyValue(ctx, r.link, p.Table.Name, found.Take)
+	var e rows.Evaluation
+	if err := e.Bind(p, parameters, nil); err != nil {
+		return err
 	}
+	left, err := e.Limit(p, parameters)
 	if err != nil {
 		return err
 	}
-	return found.Finish()
+	var kept []rows.Row
+	answer := rows.Answer{Plan: p}
+	give := func(found rows.Row) error {
+		if left == 0 {
+			return nil
+		}
+		left--
+		answer.Row = found
+		return row(&answer)
+	}
+	err = r.everyRow(ctx, r.link, p.Table, func(found rows.Row) error {
+		switch {
+		case !p.Table.Match(found, e.Where):
+			return nil
+		case !p.Ordered():
+			return give(found)
+		}
+		kept = append(kept, found)
+		return nil
+	})
+	slices.SortStableFunc(kept, p.Compare)
+	for i := 0; i < len(kept) && err == nil; i++ {
+		err = give(kept[i])
+	}
+	return err
 }

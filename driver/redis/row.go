@@ -7,12 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/driver/ordered"
 	"assay/driver/rows"
 	"assay/store"
 )
 
-// layout is an ordered.Coding.
 type layout struct {
 	// name begins all keys: PREFIX:WORKLOAD, or {PREFIX}:WORKLOAD if all are in one slot of a
 	// Redis Cluster ("Redis cluster specification", "Hash tags").
@@ -43,10 +41,10 @@ func (l layout) table(table string) string { return l.name + ":" + table + ":" }
 func (l layout) all() string               { return l.name + "[:#]*" }
 func (l layout) within() string            { return l.name + ":*" }
 
-// AppendKey appends a row's key: numbers in decimal, UUIDs in hexadecimal, texts unchanged. In a key of
+// key is a row's key: numbers in decimal, UUIDs in hexadecimal, texts unchanged. In a key of
 // several columns a text follows its length, so that keys are unique.
-func (l layout) AppendKey(key []byte, t *rows.Table, values []rows.Value) []byte {
-	key = append(append(append(append(key, l.name...), ':'), t.Name...), ':')
+func (l layout) key(t *rows.Table, values []rows.Value) string {
+	key := []byte(l.table(t.Name))
 	for column, v := range values {
 		if column > 0 {
 			key = append(key, ':')
@@ -63,61 +61,62 @@ func (l layout) AppendKey(key []byte, t *rows.Table, values []rows.Value) []byte
 			key = append(key, v.Text...)
 		}
 	}
-	return key
+	return string(key)
 }
 
-func rowKeys(f *ordered.Form, all []rows.Row) (keys []string) {
+func (l layout) keyOf(t *rows.Table, row rows.Row) string { return l.key(t, t.Key(row, nil)) }
+
+func (l layout) keysOf(t *rows.Table, all []rows.Row) (keys []string) {
 	for _, row := range all {
-		keys = append(keys, string(f.Key(row)))
+		keys = append(keys, l.keyOf(t, row))
 	}
 	return keys
 }
 
-// formOf is the form of a key's table, or nil.
-func (l layout) formOf(forms ordered.Forms, key string) *ordered.Form {
+// tableOf is the table of a key, or nil.
+func (l layout) tableOf(tables map[string]*rows.Table, key string) *rows.Table {
 	rest, ours := strings.CutPrefix(key, l.name+":")
 	table, _, ends := strings.Cut(rest, ":")
 	if !ours || !ends {
 		return nil
 	}
-	return forms[table]
+	return tables[table]
 }
 
-// AppendValue appends a row's value, key columns included: all numbers as varints, then each text
-// after its length (encoding/binary).
-func (l layout) AppendValue(value []byte, row rows.Row) []byte {
+// valueOf is a row's value, key columns included: all numbers as varints, then each text after its
+// length (encoding/binary).
+func valueOf(row rows.Row) string {
+	var value []byte
 	for _, n := range row.Numbers {
 		value = binary.AppendVarint(value, n)
 	}
 	for _, text := range row.Texts {
 		value = append(binary.AppendUvarint(value, uint64(len(text))), text...)
 	}
-	return value
+	return string(value)
 }
 
-// Read reverses AppendValue and refuses everything else.
-func (l layout) Read(t *rows.Table, key, value []byte, row rows.Row) error {
-	rest := value
-	bad := func() error {
-		return fmt.Errorf("key %q: table %s has a value of %d bytes that is no row of it", key, t.Name, len(value))
-	}
+// rowOf reverses valueOf and refuses everything else.
+func rowOf(t *rows.Table, value string) (rows.Row, error) {
+	row, rest := t.Make(), []byte(value)
+	bad := fmt.Errorf("table %s has a value of %d bytes that is no row of it", t.Name, len(value))
 	for i := range row.Numbers {
 		n, size := binary.Varint(rest)
 		if size <= 0 {
-			return bad()
+			return row, bad
 		}
 		row.Numbers[i], rest = n, rest[size:]
 	}
 	for i := range row.Texts {
 		length, size := binary.Uvarint(rest)
 		if size <= 0 || length > uint64(len(rest)-size) {
-			return bad()
+			return row, bad
 		}
 		rest = rest[size:]
 		row.Texts[i], rest = string(rest[:length]), rest[length:]
 	}
 	if len(rest) > 0 {
-		return bad()
+		return row, bad
 	}
-	return nil
+	return row, nil
 }

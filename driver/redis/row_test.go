@@ -3,7 +3,6 @@ package redis
 import (
 	"testing"
 
-	"assay/driver/ordered"
 	"assay/driver/rows"
 	"assay/internal/expect"
 	"assay/store"
@@ -24,20 +23,20 @@ func TestRowsComeBack(t *testing.T) {
 	for i, v := range []rows.Value{{Number: -1 << 63}, {Text: "a:b*\x00"}, {Text: "0123456789abcdef"}, {}, {Number: 1}, {Text: "é\xff"}} {
 		table.Set(row, i, v)
 	}
-	var l layout
-	value, back := l.AppendValue(nil, row), table.Make()
-	expect.NoError(t, l.Read(table, nil, value, back))
+	value := valueOf(row)
+	back, err := rowOf(table, value)
+	expect.NoError(t, err)
 	for column := range 6 {
 		if table.Get(row, column) != table.Get(back, column) {
 			t.Errorf("%+v came back as %+v", row, back)
 		}
 	}
 	for end := range len(value) {
-		if err := l.Read(table, nil, value[:end], table.Make()); err == nil {
+		if _, err := rowOf(table, value[:end]); err == nil {
 			t.Errorf("the first %d of %d bytes are taken for a row", end, len(value))
 		}
 	}
-	if err := l.Read(table, nil, append(value, 0), table.Make()); err == nil {
+	if _, err := rowOf(table, value+"\x00"); err == nil {
 		t.Error("a byte too many is taken for a row")
 	}
 }
@@ -47,7 +46,7 @@ func TestKeysAreDistinct(t *testing.T) {
 	for _, b := range []string{"", ":", "1", "1:", "1:1", "a:1:a", "\x00"} {
 		for _, d := range []string{"", ":", "1", ":1", "1:1", "\xff"} {
 			for _, a := range []int64{-1, 0, 1, 11} {
-				key := string(l.AppendKey(nil, table, []rows.Value{{Number: a}, {Text: b}, {Text: "0123456789abcdef"}, {Text: d}}))
+				key := l.key(table, []rows.Value{{Number: a}, {Text: b}, {Text: "0123456789abcdef"}, {Text: d}})
 				if seen[key] {
 					t.Errorf("two rows have the key %q", key)
 				}
@@ -56,7 +55,7 @@ func TestKeysAreDistinct(t *testing.T) {
 		}
 	}
 	for key, ours := range map[string]bool{"assay:w:wide:1": true, "assay:w:wide": false, "assay:w:other:1": false, "assay:w#mark": false, "assay:w2:wide:1": false} {
-		if got := l.formOf(ordered.Forms{"wide": {Table: table}}, key); (got != nil) != ours {
+		if got := l.tableOf(map[string]*rows.Table{"wide": table}, key); (got != nil) != ours {
 			t.Errorf("%s is in table %v", key, got)
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+
+	"assay/driver/rows"
+	"assay/store"
 )
 
 // scanCount is about how many keys a server looks at per page (manual, "SCAN", "The COUNT option").
@@ -68,9 +71,8 @@ func (d *database) values(ctx context.Context, l *link, keys []string) ([]any, e
 	return values, err
 }
 
-// everyValue gives each row of a table to use.
-func (d *database) everyValue(ctx context.Context, l *link, table string, use func(key, value []byte) error) error {
-	return d.scan(ctx, l, d.table(table)+"*", func(at *link, keys []string) error {
+func (d *database) everyRow(ctx context.Context, l *link, t *rows.Table, use func(rows.Row) error) error {
+	return d.scan(ctx, l, d.table(t.Name)+"*", func(at *link, keys []string) error {
 		values, err := d.values(ctx, at, keys)
 		if err != nil {
 			return err
@@ -80,7 +82,15 @@ func (d *database) everyValue(ctx context.Context, l *link, table string, use fu
 			if !is {
 				continue // it was deleted meanwhile
 			}
-			if err := use([]byte(keys[i]), []byte(value)); err != nil {
+			row, err := rowOf(t, value)
+			if err != nil {
+				err = fmt.Errorf("key %q: %w", keys[i], err)
+				if store.Unreadable(ctx, t.Name, err) {
+					continue
+				}
+				return err
+			}
+			if err := use(row); err != nil {
 				return err
 			}
 		}

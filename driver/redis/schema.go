@@ -2,13 +2,14 @@ package redis
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
-	"assay/driver/ordered"
+	"assay/driver/rows"
 	"assay/internal/wait"
 	"assay/store"
 )
@@ -28,10 +29,11 @@ func (d *database) ReadMark(ctx context.Context, l *link) (*store.Marker, error)
 	case err != nil:
 		return nil, err
 	case is:
-		mark, ok := ordered.DecodeMark([]byte(text))
-		if !ok {
+		var mark store.Marker
+		if json.Unmarshal([]byte(text), &mark) != nil || mark.Workload == "" {
 			return nil, d.foreign()
 		}
+		mark.Created = mark.Created.UTC()
 		return &mark, nil
 	}
 	err = d.scan(ctx, l, d.all(), func(_ *link, keys []string) error {
@@ -65,11 +67,17 @@ func (d *database) unmarked(ctx context.Context, l *link) error {
 }
 
 func (d *database) WriteMark(ctx context.Context, l *link, mark store.Marker) error {
-	text, err := ordered.EncodeMark(mark)
+	text, err := encodeMark(mark)
 	if err != nil {
 		return err
 	}
-	return l.one(ctx, newCommand("set", d.mark(), string(text), "xx"))
+	return l.one(ctx, newCommand("set", d.mark(), text, "xx"))
+}
+
+func encodeMark(m store.Marker) (string, error) {
+	m.Created = m.Created.UTC()
+	text, err := json.Marshal(m)
+	return string(text), err
 }
 
 func (d *database) Rows(ctx context.Context, l *link) (rows int64, err error) {
@@ -99,13 +107,13 @@ func (d *database) Others(ctx context.Context, l *link) error {
 }
 
 func (d *database) isRow(key string, value any) bool {
-	f := d.formOf(d.forms, key)
+	t := d.tableOf(d.tables, key)
 	text, is := value.(string)
-	if f == nil || !is {
+	if t == nil || !is {
 		return false
 	}
-	row := f.Make()
-	return d.Read(f.Table, []byte(key), []byte(text), row) == nil && string(f.Key(row)) == key
+	row, err := rowOf(t, text)
+	return err == nil && d.keyOf(t, row) == key
 }
 
 func (l layout) Title() string { return "the prefix " + l.name }
@@ -122,11 +130,11 @@ func (d *database) clear(ctx context.Context, l *link) error {
 // Create implements store.Database. The earlier mark stays until its rows are deleted, so that an
 // interrupted Create leaves a mark. One script checks the lease again and sets the new mark.
 func (d *database) Create(ctx context.Context, mark store.Marker) error {
-	text, err := ordered.EncodeMark(mark)
+	text, err := encodeMark(mark)
 	if err != nil {
 		return failed("create", err)
 	}
-	return d.anew(ctx, "create", createScript, string(text))
+	return d.anew(ctx, "create", createScript, text)
 }
 
 func (d *database) Drop(ctx context.Context) error { return d.anew(ctx, "drop", dropScript) }
@@ -208,12 +216,12 @@ func (d *database) Size(ctx context.Context) (size store.Size, err error) {
 		if _, err := d.MustMark(ctx, l); err != nil {
 			return err
 		}
-		for table := range d.forms {
-			n, bytes, err := d.sizeOf(ctx, l, table)
+		for _, t := range d.tables {
+			n, bytes, err := d.sizeOf(ctx, l, t)
 			if err != nil {
 				return err
 			}
-			size.Rows[table] = n
+			size.Rows[t.Name] = n
 			size.Bytes += bytes
 		}
 		return nil
@@ -224,8 +232,8 @@ func (d *database) Size(ctx context.Context) (size store.Size, err error) {
 	return size, nil
 }
 
-func (d *database) sizeOf(ctx context.Context, l *link, table string) (n, bytes int64, err error) {
-	err = d.scan(ctx, l, d.table(table)+"*", func(at *link, keys []string) error {
+func (d *database) sizeOf(ctx context.Context, l *link, t *rows.Table) (n, bytes int64, err error) {
+	err = d.scan(ctx, l, d.table(t.Name)+"*", func(at *link, keys []string) error {
 		all := make([]*command, len(keys))
 		for i, key := range keys {
 			all[i] = newCommand("memory", "usage", key)

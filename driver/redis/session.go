@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"assay/driver/ordered"
 	"assay/driver/rows"
 	"assay/history"
 	"assay/store"
@@ -16,19 +15,19 @@ import (
 type session struct {
 	*database
 	link       *link
-	plans      []*ordered.Plan
-	execution  ordered.Execution
+	plans      []*rows.Plan
+	e          rows.Evaluation
 	*spreading // nil unless rows are spread over the slots of a Redis Cluster
 }
 
 var errNotServed = errors.New("it does not name its rows by their whole key, by which alone Redis finds them")
 
-func (d *database) compile(statements []store.Statement) (plans []*ordered.Plan, err error) {
+func (d *database) compile(statements []store.Statement) (plans []*rows.Plan, err error) {
 	if err := d.of.Check(statements); err != nil {
 		return nil, err
 	}
 	for i := range statements {
-		p, err := ordered.Compile(d.forms, &statements[i], true)
+		p, err := rows.Compile(d.tables, &statements[i], rows.Ways{Keyed: true, Usable: func(*rows.Table, int) bool { return false }})
 		if err != nil {
 			return nil, fmt.Errorf("redis: %w", err)
 		}
@@ -53,7 +52,7 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	if err != nil {
 		return nil, err
 	}
-	n := &session{database: d, plans: plans, execution: d.execution()}
+	n := &session{database: d, plans: plans}
 	if d.spread {
 		if err := n.reach(ctx); err != nil {
 			return nil, d.unreached(ctx, "open a session", err)
@@ -107,7 +106,7 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	switch {
 	case p.ReadsOnly():
 		t := n.begin(ctx, false)
-		if _, err := n.execution.Call(p, &call); err != nil {
+		if _, err := t.step(&call); err != nil {
 			return n.done(t.refusal(p.Name, err))
 		}
 		return n.done(committed())
@@ -120,7 +119,7 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	}
 	var changed int64
 	r := n.perform(ctx, p.Name, func(t *transaction) (err error) {
-		changed, err = n.execution.Call(p, &call)
+		changed, err = t.step(&call)
 		return err
 	})
 	if r.Outcome == history.Committed {
@@ -129,71 +128,80 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	return r
 }
 
-// made are the rows of a statement alone, before which nothing is left.
-func (n *session) made(p *ordered.Plan, call *store.Call) ([]rows.Row, error) {
-	n.execution.Keys = nowhere{}
-	return n.execution.Made(p, call.Parameters)
+func (n *session) made(p *rows.Plan, parameters []store.Value, from rows.Reader) ([]rows.Row, error) {
+	made := make([]rows.Row, p.Rows())
+	for i := range made {
+		if err := n.e.Row(p, i, parameters, from); err != nil {
+			return nil, err
+		}
+		made[i] = p.Table.Make()
+		p.Table.Write(made[i], p.Columns, n.e.Values)
+	}
+	return made, nil
 }
 
-func (n *session) runInsert(ctx context.Context, p *ordered.Plan, call *store.Call) store.Reply {
-	made, err := n.made(p, call)
+func (n *session) runInsert(ctx context.Context, p *rows.Plan, call *store.Call) store.Reply {
+	made, err := n.made(p, call.Parameters, nowhere{})
 	if err != nil {
 		return refusedBy(p.Name, err)
 	}
-	r := n.insert(ctx, p.Name, n.forms[p.Table.Name], made)
+	r := n.insert(ctx, p.Name, p.Table, made)
 	if r.Outcome == history.Committed {
 		r.Affected = int64(len(made))
 	}
 	return r
 }
 
-func (n *session) insert(ctx context.Context, doing string, f *ordered.Form, made []rows.Row) store.Reply {
+func (n *session) insert(ctx context.Context, doing string, t *rows.Table, made []rows.Row) store.Reply {
 	if len(made) == 0 {
 		return committed()
 	}
-	insertion, err := insertion(f, made)
+	insertion, err := n.insertion(t, made)
 	if err != nil {
 		return refusedBy(doing, err)
 	}
-	inserted, r := n.write(ctx, doing, insertion, rowKeys(f, made)...)
+	inserted, r := n.write(ctx, doing, insertion, n.keysOf(t, made)...)
 	if inserted == 0 && (r.Outcome == history.Committed || r.Class == classNotReplicated) {
-		return refusedBy(doing, f.Exists())
+		return refusedBy(doing, t.Exists())
 	}
 	return r
 }
 
-func (n *session) runPut(ctx context.Context, p *ordered.Plan, call *store.Call) store.Reply {
-	made, err := n.made(p, call)
+func (n *session) runPut(ctx context.Context, p *rows.Plan, call *store.Call) store.Reply {
+	made, err := n.made(p, call.Parameters, nowhere{})
 	if err == nil {
 		err = p.Table.Allow(made[0])
 	}
 	if err != nil {
 		return refusedBy(p.Name, err)
 	}
-	f := n.forms[p.Table.Name]
-	key := string(f.Key(made[0]))
-	_, r := n.write(ctx, p.Name, newCommand("set", key, string(f.Value(made[0]))), key)
+	key := n.keyOf(p.Table, made[0])
+	_, r := n.write(ctx, p.Name, newCommand("set", key, valueOf(made[0])), key)
 	if r.Outcome == history.Committed {
 		r.Affected = 1
 	}
 	return r
 }
 
-func (n *session) runDelete(ctx context.Context, p *ordered.Plan, call *store.Call) store.Reply {
-	n.execution.Keys = nowhere{}
-	reading, err := n.execution.Reading(p, call.Parameters, nil)
-	if err != nil {
+func (n *session) runDelete(ctx context.Context, p *rows.Plan, call *store.Call) store.Reply {
+	if err := n.e.Bind(p, call.Parameters, nowhere{}); err != nil {
 		return refusedBy(p.Name, err)
 	}
-	var keys []string
-	for _, key := range reading.Named() {
-		keys = append(keys, string(key))
-	}
+	keys := n.keysNamed(p)
 	deleted, r := n.write(ctx, p.Name, asking("del", keys), keys...)
 	if r.Outcome == history.Committed {
 		r.Affected = deleted
 	}
 	return r
+}
+
+// keysNamed are the keys that a statement's bound conditions name.
+func (n *session) keysNamed(p *rows.Plan) (keys []string) {
+	n.e.Keys(p, n.e.Where, func(key []rows.Value) bool {
+		keys = append(keys, n.key(p.Table, key))
+		return true
+	})
+	return keys
 }
 
 // write does a command that writes these keys. answer is its number, if it has one.
@@ -241,20 +249,22 @@ func (n *session) confirm(doing string, wait *command) store.Reply {
 }
 
 func (n *session) Insert(ctx context.Context, of store.Rows) store.Reply {
-	f, made, err := n.rowsOf(&of)
+	t, made, err := n.rowsOf(&of)
 	if err != nil {
 		return refusedBy("insert", err)
 	}
-	return n.done(n.insert(ctx, "insert", f, made))
+	return n.done(n.insert(ctx, "insert", t, made))
 }
 
 // Load implements store.Session by Insert.
 func (n *session) Load(ctx context.Context, of store.Rows) store.Reply { return n.Insert(ctx, of) }
 
-// nowhere has the keys of nothing.
-type nowhere struct{ ordered.Keys }
+// nowhere is the rows.Reader of single statements, before which nothing is left.
+type nowhere struct{}
 
-func (nowhere) Ask([]byte) (absent ordered.Asked) { return absent }
+func (nowhere) Row(*rows.Table, []rows.Value) (row rows.Row, there bool, err error) {
+	return row, false, nil
+}
 
 // refusedBy is the reply to an attempt that a constraint refused, or that sent nothing that writes.
 func refusedBy(doing string, err error) store.Reply {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"assay/driver/ordered"
 	"assay/driver/replicas"
 	"assay/driver/rows"
 	"assay/store"
@@ -186,18 +185,18 @@ func (d *database) scan(ctx context.Context, l *link, pattern string, page func(
 }
 
 // loadSpread inserts each row by its own command on its server.
-func (d *database) loadSpread(ctx context.Context, l *link, f *ordered.Form, made []rows.Row) error {
+func (d *database) loadSpread(ctx context.Context, l *link, t *rows.Table, made []rows.Row) error {
 	for _, row := range made {
-		if err := f.Allow(row); err != nil {
+		if err := t.Allow(row); err != nil {
 			return err
 		}
 	}
-	keys := rowKeys(f, made)
+	keys := d.keysOf(t, made)
 	return d.everywhere(ctx, l, func(at *link, has owners) error {
 		var sets []*command
 		for i, key := range keys {
 			if has.ownerOf(slotOf(key)) == at.address {
-				sets = append(sets, newCommand("set", key, string(f.Value(made[i])), "nx"))
+				sets = append(sets, newCommand("set", key, valueOf(made[i]), "nx"))
 			}
 		}
 		if len(sets) == 0 {
@@ -205,7 +204,7 @@ func (d *database) loadSpread(ctx context.Context, l *link, f *ordered.Form, mad
 		}
 		err := at.all(ctx, sets)
 		if errors.Is(err, errNone) {
-			err = f.Exists()
+			err = t.Exists()
 		}
 		return err
 	})
