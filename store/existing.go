@@ -110,9 +110,9 @@ type existing struct {
 // Describe adds what hangs on the tables.
 func (e *existing) Describe(ctx context.Context) (Product, error) {
 	p, err := e.Database.Describe(ctx)
-	for name, all := range map[string][]string{SettingAltering: e.altering, SettingAttached: e.beside} {
-		if len(all) > 0 {
-			p.Settings = append(p.Settings, Setting{Name: name, Value: strings.Join(all, "; ")})
+	for _, s := range []Setting{{Name: SettingAltering, Value: strings.Join(e.altering, "; ")}, {Name: SettingAttached, Value: strings.Join(e.beside, "; ")}} {
+		if s.Value != "" {
+			p.Settings = append(p.Settings, s)
 		}
 	}
 	return p, err
