@@ -5,15 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"assay/history"
+	"assay/workload/definition"
 )
 
 // FileState is the saved state's name in a run's folder.
@@ -85,44 +83,24 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 	}
 	for name, text := range texts {
 		if text != "" {
-			if err := writeWhole(filepath.Join(folder, name), []byte(text)); err != nil {
+			if err := history.WriteFile(filepath.Join(folder, name), []byte(text)); err != nil {
 				return err
 			}
 		}
 	}
-	text, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return fmt.Errorf("script: keep the state: %w", err)
-	}
-	return writeWhole(filepath.Join(folder, FileState), append(text, '\n'))
-}
-
-// writeWhole writes a whole file or none.
-func writeWhole(path string, text []byte) error {
-	partial := path + ".partial"
-	err := os.WriteFile(partial, text, 0o644)
-	if err == nil {
-		err = os.Rename(partial, path)
-	}
-	if err != nil {
-		return &history.WriteError{Path: path, Err: err}
-	}
-	return nil
+	return history.WriteJSON(filepath.Join(folder, FileState), s)
 }
 
 // readState reads a state; why says why there is none.
 func readState(path string) (s state, why string, err error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	saved, err := definition.ReadJSON[*state](path)
+	if err != nil {
+		return s, "", err
+	}
+	if saved == nil {
 		return s, "the database was not read back", nil
 	}
-	if err != nil {
-		return s, "", fmt.Errorf("script: read the state: %w", err)
-	}
-	if err := json.Unmarshal(text, &s); err != nil {
-		return s, "", &history.FormatError{Path: path, Reason: err.Error()}
-	}
-	return s, "", nil
+	return *saved, "", nil
 }
 
 // MarshalJSON keeps 1.0 distinct from an integer, and NaN and infinities as texts.
