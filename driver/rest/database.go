@@ -227,6 +227,7 @@ func (d *database) find(ctx context.Context, query string) (*store.Leftover, err
 }
 
 func (d *database) Create(ctx context.Context, mark store.Marker) error {
+	mark.Loaded = true // the service has no call for the end of loading
 	return d.answer(ctx, http.MethodPut, "/admin/schema"+d.asHolder(), mark, nil)
 }
 

@@ -2,7 +2,6 @@ package availability
 
 import (
 	"errors"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -79,34 +78,6 @@ func TestPlanFollowsThePolicy(t *testing.T) {
 	p := LoadDefaults()
 	if float64(p.Clients) < p.Rate*p.Timeout.Seconds() || 1/p.Rate > 0.1 || p.Clients+Defaults().Readers > 96 {
 		t.Errorf("the defaults %+v do not do what they are said to", p)
-	}
-}
-
-func TestConfigIsValidated(t *testing.T) {
-	for option, spoil := range map[string]func(*Config){
-		"--policy":    func(c *Config) { c.Policy = "hope" },
-		"--read":      func(c *Config) { c.Read = "anywhere" },
-		"--readers":   func(c *Config) { c.Readers = MaxReaders + 1 },
-		"--read-rate": func(c *Config) { c.ReadRate = math.NaN() },
-	} {
-		c := Defaults()
-		spoil(&c)
-		var refused *store.OptionError
-		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
-			t.Errorf("%s: %v", option, err)
-		}
-		if _, err := c.Open(t.Context(), &fake{}, 1, 1); err == nil {
-			t.Errorf("%s: there is a work", option)
-		}
-	}
-	for _, policy := range Policies() {
-		for _, read := range []string{"", store.ReadPrimary, store.ReadSecondaryPreferred, store.ReadNearest} {
-			c := Defaults()
-			c.Policy, c.Read, c.Readers, c.ReadRate = policy, read, 0, 0
-			if err := c.Validate(); err != nil {
-				t.Errorf("%s, %s: %v", policy, read, err)
-			}
-		}
 	}
 }
 
@@ -330,10 +301,10 @@ func TestWork(t *testing.T) {
 	}
 	db := &fake{promise: store.Linearizable, rows: []row{{1, 2}, {3, -4}}}
 	w := mustWork(t, db, func(*Config) {})
-	if err := w.Create(t.Context(), store.Marker{Run: "r"}); err != nil || !db.mark.Loaded || db.mark.Run != "r" {
+	if err := errors.Join(w.Create(t.Context(), store.Marker{Run: "r"}), w.Load(t.Context(), nil)); err != nil || !db.mark.Loaded || db.mark.Run != "r" {
 		t.Errorf("created %+v, %v", db.mark, err)
 	}
-	if w.Promise() != store.Linearizable || w.Rows() != 0 || w.Load(t.Context(), nil) != nil {
+	if w.Promise() != store.Linearizable || w.Rows() != 0 {
 		t.Error("the work is not what the database is")
 	}
 	folder := t.TempDir()

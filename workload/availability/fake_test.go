@@ -30,6 +30,7 @@ type fake struct {
 }
 
 func (f *fake) Create(_ context.Context, m store.Marker) error { f.mark = m; return nil }
+func (f *fake) FinishLoad(context.Context) error               { f.mark.Loaded = true; return nil }
 func (f *fake) Promises() store.Promises                       { return store.Promises{Reads: f.promise} }
 
 func (f *fake) Session(context.Context, []store.Statement) (store.Session, error) {

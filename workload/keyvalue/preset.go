@@ -2,11 +2,8 @@ package keyvalue
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 
-	"assay/history"
-	"assay/load"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -85,16 +82,24 @@ func (p *Preset) number(client int, seq uint64, attempt int) (int64, bool) {
 
 // Work is a preset opened on a database.
 type Work struct {
-	definition.Empty // loading is ordinary inserts
-	Recent           *Recent
-	preset           *Preset
-	file             string
+	definition.Loaded
+	Recent *Recent
+	preset *Preset
+	file   string
 }
+
+const loaders = 8
 
 // NewWork returns the work of a preset on a database, which it owns. file is the state's name.
 // recent is the capacity of Recent.
 func NewWork(db store.Database, preset *Preset, file string, recent int) *Work {
-	return &Work{Empty: definition.Empty{Database: db}, Recent: NewRecent(recent), preset: preset, file: file}
+	t := &preset.Schema.Tables[0]
+	return &Work{Recent: NewRecent(recent), preset: preset, file: file, Loaded: definition.Loaded{
+		Database: db, Loaders: loaders, One: preset.Words.One, Many: preset.Words.Many, Contents: []definition.Contents{{
+			Table: t.Name, Columns: t.Names(), Rows: preset.Loaded, Row: func(i int64, into []store.Value) []store.Value {
+				number, _ := preset.number(preset.Loader, uint64(i-1), 0)
+				return append(into, preset.Record(number)...)
+			}}}}}
 }
 
 // NewClient returns client n. It connects at first use.
@@ -108,8 +113,6 @@ func (w *Work) connection() store.Connection[store.Session] {
 	}}
 }
 
-func (w *Work) Rows() int64 { return w.preset.Loaded }
-
 // Promise is store.Linearizable if the database promises it of reads. Sessions are not judged.
 func (w *Work) Promise() string {
 	if w.Promises().Reads == store.Linearizable {
@@ -120,46 +123,4 @@ func (w *Work) Promise() string {
 
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	return Save(ctx, w.Database, w.preset, filepath.Join(folder, w.file), read)
-}
-
-// loadReport is the number of inserts between reports of progress.
-const (
-	loaders    = 8
-	loadReport = 16
-)
-
-// Load inserts the records that are there before the run. It stops at the first error.
-func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
-	var sessions [loaders]store.Connection[store.Session]
-	next := 0
-	_, err := load.Batches(ctx, loaders, w.preset.Loaded, loadReport, func() load.Batch {
-		connection := &sessions[next]
-		*connection, next = w.connection(), next+1
-		return func(ctx context.Context, first int64) (done int, err error) {
-			session, err := connection.Session(ctx)
-			for seq := first - 1; err == nil && seq < min(first-1+loadReport, w.preset.Loaded); seq++ {
-				if err = w.loadOne(ctx, session, uint64(seq)); err == nil {
-					done++
-				}
-			}
-			return done, err
-		}
-	}, loaded)
-	for i := range sessions {
-		sessions[i].Close()
-	}
-	return err
-}
-
-func (w *Work) loadOne(ctx context.Context, session store.Session, seq uint64) error {
-	number, _ := w.preset.number(w.preset.Loader, seq, 0)
-	reply := session.Run(ctx, store.Call{Statement: Insert, Parameters: w.preset.Record(number)}).Inserted()
-	switch {
-	case reply.Outcome == history.Committed:
-		return nil
-	case reply.Err != nil:
-		return fmt.Errorf("load %s %d: %w", w.preset.Words.One, seq, reply.Err)
-	default:
-		return fmt.Errorf("load %s %d: it ended %v (%s)", w.preset.Words.One, seq, reply.Outcome, reply.Class)
-	}
 }
