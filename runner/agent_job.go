@@ -32,6 +32,9 @@ var _ agents.Worker = (*ShareWorker)(nil)
 // Prepare implements agents.Worker.
 func (w *ShareWorker) Prepare(ctx context.Context, p agents.Plan, s agents.Share) (agents.Job, error) {
 	scenario, err := parseScenario(p.Scenario)
+	if err == nil {
+		err = scenario.Config.Validate()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the scenario: %w", err)
 	}

@@ -58,6 +58,37 @@ func TestDefinitionsAreComplete(t *testing.T) {
 	}
 }
 
+// TestValuesThatAFlagDoesNotTakeAreRefused by the flag's name.
+func TestValuesThatAFlagDoesNotTakeAreRefused(t *testing.T) {
+	for _, w := range Workloads() {
+		for i, f := range w.Config().Flags() {
+			var wrong []float64
+			if f.Max != 0 {
+				wrong = []float64{f.Min - 1, f.Max + 1}
+			} else if _, text := f.Value.(*string); text && f.Values != nil && !f.Open {
+				wrong = []float64{0}
+			}
+			for _, n := range wrong {
+				c := w.Config()
+				switch value := c.Flags()[i].Value.(type) {
+				case *int:
+					*value = int(n)
+				case *int64:
+					*value = int64(n)
+				case *float64:
+					*value = n
+				case *string:
+					*value = "none of them"
+				}
+				var refused *store.OptionError
+				if err := c.Validate(); !errors.As(err, &refused) || refused.Option != "--"+f.Name {
+					t.Errorf("%s --%s: %v", w.Name, f.Name, err)
+				}
+			}
+		}
+	}
+}
+
 func TestUnknownWorkload(t *testing.T) {
 	var unknown *store.OptionError
 	if _, err := WorkloadOf("bnak"); !errors.As(err, &unknown) || unknown.Value != "bnak" {

@@ -53,7 +53,7 @@ each fault, lost and doubled rows, and reads that came too late.`,
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
 		{Name: "policy", Value: (*string)(&c.Policy), Setting: "policy", Usage: "what the client does about calls that fail or hang: none, timeout, retry or idempotent", Values: policyNames()},
-		{Name: "read", Value: &c.Read, Setting: "read", Usage: "which member answers reads: primary, secondary-preferred or nearest", Values: store.Readers()},
+		{Name: "read", Value: &c.Read, Setting: "read", Usage: "which member answers reads: primary, secondary-preferred or nearest", Values: store.Readers(), Empty: true},
 		{Name: "readers", Value: &c.Readers, Max: MaxReaders, Setting: "readers", Usage: "how many clients read beside the writers"},
 		{Name: "read-rate", Value: &c.ReadRate, Max: 100_000, Range: "0 to 100000 reads a second", Setting: "reads", Unit: "/s", Usage: "reads a second over all readers; 0 for none"},
 	}
@@ -70,9 +70,6 @@ func (c *Config) Options(definition.Support) []report.Setting {
 }
 
 func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
 	return &work{keyvalue.NewWork(db, preset(*c, seed), FileState, maxRecent), *c, seed}, nil
 }
 
@@ -176,10 +173,7 @@ func LoadDefaults() load.Plan {
 }
 
 func (c Config) Validate() error {
-	return cmp.Or(
-		definition.OneOf("--policy", string(c.Policy), policyNames()...),
-		definition.CheckRead(c.Read),
-		definition.CheckRanges(c.Flags()))
+	return definition.CheckFlags(c.Flags())
 }
 
 func policyNames() (names []string) {

@@ -12,9 +12,6 @@ import (
 
 // Judge is keyvalue.Judge, without CheckReads if there were no readers.
 func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, Figures, error) {
-	if err := config.Validate(); err != nil {
-		return nil, Figures{}, err
-	}
 	var own Figures
 	var finder *measure.ImpactFinder
 	results, figures, err := keyvalue.Judge(preset(config, seed), e, func(scope measure.Scope) history.Visitor {

@@ -78,21 +78,15 @@ type Transfers struct {
 	personal chooser
 }
 
-// NewTransfers returns the transfers of a configuration and seed, or Config.Validate's error.
-func NewTransfers(c Config, seed uint64) (*Transfers, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	theta, err := c.theta()
-	if err != nil {
-		return nil, err
-	}
+// NewTransfers returns the transfers of a valid configuration and seed.
+func NewTransfers(c Config, seed uint64) *Transfers {
+	theta, _ := c.theta() // Validate says what is wrong
 	t := &Transfers{seed: seed, accounts: NewAccounts(c.Accounts)}
 	t.personal = newChooser(c.Accounts-t.accounts.Corporate(), theta)
 	if t.accounts.Corporate() > 0 {
 		t.payroll = share(c.Payroll)
 	}
-	return t, nil
+	return t
 }
 
 // Accounts returns the accounts that the transfers move money between.

@@ -120,7 +120,7 @@ func Defaults() Config {
 }
 
 func (c Config) Validate() error {
-	if err := definition.CheckRanges(c.Flags()); err != nil {
+	if err := definition.CheckFlags(c.Flags()); err != nil {
 		return err
 	}
 	_, err := c.theta()

@@ -15,11 +15,7 @@ func (c *Config) Export(seed uint64, test string) (definition.Exported, error) {
 	if test != "" {
 		return nil, fmt.Errorf("holds no transactions of test %s", test)
 	}
-	t, err := NewTransfers(*c, seed)
-	if err != nil {
-		return nil, err
-	}
-	return exported{t}, nil
+	return exported{NewTransfers(*c, seed)}, nil
 }
 
 func (e exported) Has(kind uint8) (is bool, other string) {

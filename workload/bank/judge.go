@@ -19,10 +19,7 @@ import (
 // Judge implements definition.Config. A missing or cut state gives unknown verdicts, malformed
 // files a *history.FormatError.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (out definition.Judgement, err error) {
-	transfers, err := NewTransfers(*c, seed)
-	if err != nil {
-		return out, err
-	}
+	transfers := NewTransfers(*c, seed)
 	var (
 		tally      ledger.Tally
 		lost, gone *permitted

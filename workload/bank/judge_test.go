@@ -37,7 +37,7 @@ func newBooks(t *testing.T) *books {
 	b.store = &rows{accounts: opening(b.config.Accounts)}
 	for seq, outcome := range b.outcomes {
 		if outcome == history.Committed || seq == 3 {
-			b.apply(mustTransfers(t, b.config, b.seed).At(workload.OperationID(0, uint64(seq))))
+			b.apply(NewTransfers(b.config, b.seed).At(workload.OperationID(0, uint64(seq))))
 		}
 	}
 	return b
@@ -152,11 +152,7 @@ func TestJudge(t *testing.T) {
 }
 
 func (b *books) transfer(seq uint64) Transfer {
-	transfers, err := NewTransfers(b.config, b.seed)
-	if err != nil {
-		panic(err)
-	}
-	return transfers.At(workload.OperationID(0, seq))
+	return NewTransfers(b.config, b.seed).At(workload.OperationID(0, seq))
 }
 
 func (b *books) undo(e Entry) {

@@ -18,7 +18,7 @@ func cutBooks(t *testing.T) *books {
 	b := newBooks(t)
 	b.store = &rows{accounts: opening(b.config.Accounts)}
 	for _, seq := range []uint64{0, 3} {
-		b.apply(mustTransfers(t, b.config, b.seed).At(workload.OperationID(0, seq)))
+		b.apply(NewTransfers(b.config, b.seed).At(workload.OperationID(0, seq)))
 	}
 	return b
 }

@@ -19,10 +19,7 @@ type work struct {
 }
 
 func (c *Config) Open(_ context.Context, db store.Database, seed uint64, clients int) (definition.Work, error) {
-	transfers, err := NewTransfers(*c, seed)
-	if err != nil {
-		return nil, err
-	}
+	transfers := NewTransfers(*c, seed)
 	accounts := transfers.Accounts()
 	w := &work{audits: c.Audits, transfers: transfers, recent: newRecent(clients)}
 	w.Loaded = definition.Loaded{Database: db, Loaders: c.Loaders, One: "account", Many: "accounts", Contents: []definition.Contents{{

@@ -1,7 +1,6 @@
 package bulkupdate
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -76,7 +75,7 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 }
 
 func (c *Config) Volume() definition.Volume {
-	workers, _ := c.workers() // what is wrong is for Validate to say
+	workers, _ := c.workers() // Validate says what is wrong
 	rows := c.Users * c.Documents
 	return definition.Volume{Rows: rows, RowBytes: 40, Worked: rows * int64(len(workers))}
 }
@@ -118,7 +117,7 @@ func Defaults() Config {
 }
 
 func (c Config) Validate() error {
-	if err := cmp.Or(definition.CheckRanges(c.Flags()), definition.OneOf("--field", c.Field, fields()...)); err != nil {
+	if err := definition.CheckFlags(c.Flags()); err != nil {
 		return err
 	}
 	if most := maxDocuments / c.Users; c.Documents > most {

@@ -22,16 +22,9 @@ const (
 // Judge implements definition.Config. A missing or cut state gives an unknown verdict, malformed
 // files a *history.FormatError.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	if err := c.Validate(); err != nil {
-		return definition.Judgement{}, err
-	}
 	config := *c
-	b, err := newBooks(config)
-	if err != nil {
-		return definition.Judgement{}, err
-	}
 	j := &judge{
-		config: config, documents: documents{config, seed}, evidence: e, books: b,
+		config: config, documents: documents{config, seed}, evidence: e, books: newBooks(config),
 		state: check.Result{Name: CheckDocuments}, counts: check.Result{Name: CheckCounts},
 		out: definition.Judgement{Facts: map[string][]report.Setting{}},
 	}

@@ -66,16 +66,13 @@ type books struct {
 	seen  definition.Set
 }
 
-func newBooks(config Config) (*books, error) {
-	workers, err := config.workers()
-	if err != nil {
-		return nil, err
-	}
+func newBooks(config Config) *books {
+	workers, _ := config.workers() // Validate says what is wrong
 	b := &books{config: config, owners: make([]owner, config.Users), firsts: []int{0}, seen: definition.NewSet(config.Users*config.Documents + 1)}
 	for _, n := range workers {
 		b.firsts = append(b.firsts, b.firsts[len(b.firsts)-1]+n)
 	}
-	return b, nil
+	return b
 }
 
 func (b *books) generations() int64 { return int64(len(b.firsts)) - 1 }

@@ -33,15 +33,9 @@ type work struct {
 }
 
 func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	workers, err := c.workers()
-	if err != nil {
-		return nil, err
-	}
 	all := documents{*c, seed}
-	w := &work{config: *c, workers: workers}
+	w := &work{config: *c}
+	w.workers, _ = c.workers() // Validate says what is wrong
 	w.Loaded = definition.Loaded{Database: db, Loaders: c.Loaders, One: "document", Many: "documents", Contents: []definition.Contents{{
 		Table: table, Columns: Columns().Names, Rows: all.Len(),
 		Row: func(i int64, into []store.Value) []store.Value {

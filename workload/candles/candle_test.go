@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"assay/load"
-	"assay/store"
 )
 
 func small() Config {
@@ -109,24 +108,7 @@ func TestQueriesAgreeWithALookAtEveryCandle(t *testing.T) {
 	}
 }
 
-func TestConfigIsValidated(t *testing.T) {
-	if err := Defaults().Validate(); err != nil {
-		t.Error(err)
-	}
-	for option, spoil := range map[string]func(*Config){
-		"--candles": func(c *Config) { c.Candles = 0 }, "--tickers": func(c *Config) { c.Tickers = MaxTickers + 1 },
-		"--days": func(c *Config) { c.Days = 0 }, "--loaders": func(c *Config) { c.Loaders = 0 },
-		"--batch": func(c *Config) { c.Batch = MaxBatch + 1 }, "--queries": func(c *Config) { c.Queries = -1 },
-		"--latest": func(c *Config) { c.Latest = 0 }, "--intervals": func(c *Config) { c.Intervals = -1 },
-		"--repeats": func(c *Config) { c.Repeats = 0 },
-	} {
-		c := Defaults()
-		spoil(&c)
-		var refused *store.OptionError
-		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
-			t.Errorf("%s: %v", option, err)
-		}
-	}
+func TestPlan(t *testing.T) {
 	p := LoadDefaults()
 	if err := errors.Join(refused(p), p.Validate()); err != nil {
 		t.Error(err)

@@ -100,7 +100,7 @@ func TestEngines(t *testing.T) {
 	for given, want := range map[string]string{"": "InnoDB", "rocksdb": "ROCKSDB", "InnoDB": "InnoDB", "zstd": ""} {
 		config, db := small(), &engines{}
 		config.Engine = given
-		w, err := NewWork(t.Context(), db, config, storySeed, 1)
+		w, err := newWork(t.Context(), db, config, storySeed, 1)
 		var refused *store.OptionError
 		if errors.As(err, &refused) != (want == "") || err != nil && want != "" {
 			t.Errorf("%q: %v", given, err)

@@ -94,7 +94,7 @@ func (c *Config) Options(definition.Support) []report.Setting {
 }
 
 func (c *Config) Open(ctx context.Context, db store.Database, seed uint64, clients int) (definition.Work, error) {
-	return NewWork(ctx, db, *c, seed, clients)
+	return newWork(ctx, db, *c, seed, clients)
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
@@ -182,7 +182,7 @@ func LoadDefaults() load.Plan {
 }
 
 func (c Config) Validate() error {
-	if err := definition.CheckRanges(c.Flags()); err != nil {
+	if err := definition.CheckFlags(c.Flags()); err != nil {
 		return err
 	}
 	if c.Intervals*c.Repeats > maxQueries {

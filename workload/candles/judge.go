@@ -47,9 +47,6 @@ type Judgement struct {
 // Judge judges a run by its files alone. It reads the history twice. A missing or cut state
 // gives an unknown verdict, malformed files a *history.FormatError.
 func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error) {
-	if err := config.Validate(); err != nil {
-		return Judgement{}, err
-	}
 	j := &judge{
 		config: config, evidence: e, queries: queries{NewGenerator(config, seed), config},
 		batches: make([]history.Outcome, config.batches()), recorded: make([]bool, config.batches()),

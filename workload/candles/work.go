@@ -43,12 +43,8 @@ type Work struct {
 // asks: an answer can lack acknowledged rows.
 const PromiseEventual = "eventual"
 
-// NewWork returns the work on a database, which it then owns, with clients for queries. It
-// returns Config.Validate's error, or *store.OptionError for an unknown engine.
-func NewWork(ctx context.Context, db store.Database, config Config, seed uint64, clients int) (*Work, error) {
-	if err := config.Validate(); err != nil {
-		return nil, err
-	}
+// newWork has clients for queries. An unknown engine gives a *store.OptionError.
+func newWork(ctx context.Context, db store.Database, config Config, seed uint64, clients int) (*Work, error) {
 	w := &Work{Empty: definition.Empty{Database: db}, config: config, queries: queries{NewGenerator(config, seed), config}, clients: clients}
 	return w, w.findEngine(ctx)
 }

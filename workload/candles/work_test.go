@@ -35,7 +35,7 @@ func (l lost) Describe(context.Context) (store.Product, error) {
 // TestAColdRoundWaitsForConnections: else its first queries would fail.
 func TestAColdRoundWaitsForConnections(t *testing.T) {
 	attempts, restarts := 0, 0
-	w, err := NewWork(t.Context(), lost{attempts: &attempts}, small(), storySeed, 1)
+	w, err := newWork(t.Context(), lost{attempts: &attempts}, small(), storySeed, 1)
 	expect.NoError(t, err)
 	w.RestartWith(func(context.Context, func() error) error { restarts++; return nil })
 	if err := w.ready(t.Context(), false, true); err != nil || restarts != 1 || attempts != 4 {
@@ -51,7 +51,7 @@ func TestAColdRoundWaitsForConnections(t *testing.T) {
 
 // TestASizeThatIsNotToldLosesNothing: what was read back is saved all the same.
 func TestASizeThatIsNotToldLosesNothing(t *testing.T) {
-	w, err := NewWork(t.Context(), sizeless{opened(t)}, small(), storySeed, 1)
+	w, err := newWork(t.Context(), sizeless{opened(t)}, small(), storySeed, 1)
 	expect.NoError(t, err)
 	folder := t.TempDir()
 	expect.NoError(t, w.Save(t.Context(), folder, func(int64) {}))

@@ -52,9 +52,6 @@ type roundSize struct {
 
 // Open also returns *store.OptionError for a database without a compaction.
 func (c *Config) Open(_ context.Context, db store.Database, seed uint64, clients int) (definition.Work, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
 	compacting, is := store.As[store.Compacting](db)
 	if !is {
 		return nil, fmt.Errorf("the database has no compaction that a client can ask for: %s", db.Lacks()[store.Compactions])

@@ -114,7 +114,9 @@ func (w Workload) Property(name, kind string) promise.Property {
 // Config is a pointer to a struct with YAML tags. Copies of a scenario share it.
 type Config interface {
 	Flags() []Flag
-	// Validate returns an error, such as *store.OptionError, for the first unusable value.
+	// Validate returns an error, such as *store.OptionError, for the first unusable value. Whoever
+	// takes a configuration from outside calls it: Open, Judge and the optional parts' methods that
+	// take a run's seed are for a valid configuration.
 	Validate() error
 	// Plan adapts the load to the workload, idempotently. It returns *load.PlanError or
 	// *store.OptionError for a load that the workload cannot do.

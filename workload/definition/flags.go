@@ -19,9 +19,10 @@ type Flag struct {
 	// *float64, *bool or a pflag.Value.
 	Value any
 	Usage string
-	// Values are a shell's completions. Open permits to write on behind them.
-	Values []string
-	Open   bool
+	// Values are those of a text, and a shell's completions. Open permits others, which begin like
+	// them; Empty permits an empty text.
+	Values      []string
+	Open, Empty bool
 	// Min and Max bound a number if Max is not 0. Range words them; empty means "MIN to MAX".
 	Min, Max float64
 	Range    string
@@ -39,29 +40,23 @@ func Lookup(c Config, name string) (Flag, bool) {
 	return flags[i], true
 }
 
-// CheckRanges returns a *store.OptionError for the first number out of bounds.
-func CheckRanges(flags []Flag) error {
+// CheckFlags returns a *store.OptionError for the first number out of bounds, or text that is none of
+// its flag's Values.
+func CheckFlags(flags []Flag) error {
 	for _, f := range flags {
+		n, value := f.number()
 		// The negated comparison refuses NaN too.
-		if n, text := f.number(); f.Max != 0 && !(n >= f.Min && n <= f.Max) {
+		if f.Max != 0 && !(n >= f.Min && n <= f.Max) {
 			bounds := strconv.FormatFloat(f.Min, 'f', -1, 64) + " to " + strconv.FormatFloat(f.Max, 'f', -1, 64)
-			return &store.OptionError{Option: "--" + f.Name, Value: text, Want: cmp.Or(f.Range, bounds)}
+			return &store.OptionError{Option: "--" + f.Name, Value: value, Want: cmp.Or(f.Range, bounds)}
+		}
+		free := f.Values == nil || f.Open || f.Empty && value == ""
+		if _, text := f.Value.(*string); text && !free && !slices.Contains(f.Values, value) {
+			return &store.OptionError{Option: "--" + f.Name, Value: value, Want: strings.Join(f.Values, ", ")}
 		}
 	}
 	return nil
 }
-
-// OneOf returns a *store.OptionError unless value is one of possible.
-func OneOf(option, value string, possible ...string) error {
-	if slices.Contains(possible, value) {
-		return nil
-	}
-	possible = slices.DeleteFunc(slices.Clone(possible), func(p string) bool { return p == "" })
-	return &store.OptionError{Option: option, Value: value, Want: strings.Join(possible, ", ")}
-}
-
-// CheckRead returns a *store.OptionError unless by is empty or one of store.Readers.
-func CheckRead(by string) error { return OneOf("--read", by, append(store.Readers(), "")...) }
 
 // Settings returns the flags that the report shows.
 func Settings(flags []Flag) (all []report.Setting) {

@@ -23,6 +23,8 @@ type RowFile struct {
 	Columns []int
 	// Apart counts the rows of each kind apart.
 	Apart bool
+	// Former is the form of earlier versions' files; nil if there is none.
+	Former *RowFile
 }
 
 // RowWriter writes the rows of a file. It is not safe for concurrent use.
@@ -55,6 +57,22 @@ func (f RowFile) Save(path string, progress func(rows int64), read func(w *RowWr
 // the readable rows, a file that is not whole gives a *history.CutError and a damaged one a
 // *history.FormatError. Errors of the callback are returned unchanged.
 func (f RowFile) Replay(path string, row func(kind int, values []int64) error) error {
+	given := false
+	give := func(kind int, values []int64) error {
+		given = true
+		return row(kind, values)
+	}
+	err := f.replay(path, give)
+	if f.Former == nil || given || !errors.As(err, new(*history.FormatError)) {
+		return err
+	}
+	if former := f.Former.replay(path, give); given || !errors.As(former, new(*history.FormatError)) {
+		return former
+	}
+	return err
+}
+
+func (f RowFile) replay(path string, row func(kind int, values []int64) error) error {
 	var values [16]int64
 	counts := make([]int64, len(f.Columns))
 	return history.ReplayRecords(path, f.Magic, func(tag byte, r *history.RecordReader) error {

@@ -71,9 +71,6 @@ func (c *Config) Options(definition.Support) []report.Setting {
 }
 
 func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
 	return &work{Work: keyvalue.NewWork(db, preset(*c, seed), FileState, maxRecent), config: *c, seed: seed}, nil
 }
 
@@ -117,7 +114,7 @@ func LoadDefaults() load.Plan {
 }
 
 func (c Config) Validate() error {
-	if err := definition.CheckRanges(c.Flags()); err != nil {
+	if err := definition.CheckFlags(c.Flags()); err != nil {
 		return err
 	}
 	if c.Entities == 0 && c.WriteShare == 0 {
@@ -137,9 +134,6 @@ func (c *Config) NotApplicable() []check.NotApplicable {
 // Judge is keyvalue.Judge, without CheckReads if the mix has no reads. All seven fields of an
 // entity must be as written.
 func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, Figures, error) {
-	if err := config.Validate(); err != nil {
-		return nil, Figures{}, err
-	}
 	var writes, reads *definition.Pace
 	results, figures, err := keyvalue.Judge(preset(config, seed), e, func(scope measure.Scope) history.Visitor {
 		writes, reads = definition.NewPace(scope), definition.NewPace(scope)

@@ -72,27 +72,21 @@ func (c *client) do(ctx context.Context) store.Reply {
 // FileState is the saved state's name in a run's folder.
 const FileState = "isolation.bin"
 
-// Work is a definition.Work.
-type Work struct {
+type work struct {
 	definition.Empty
 	definition.NoObservers
 	transactions *Transactions
 	pace         Pace
 }
 
-// NewWork returns the work on a database, which it then owns, or Config.Validate's error.
-func NewWork(db store.Database, config Config, seed uint64) (*Work, error) {
-	transactions, err := NewTransactions(config, seed)
-	if err != nil {
-		return nil, err
-	}
-	return &Work{Empty: definition.Empty{Database: db}, transactions: transactions}, nil
+func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
+	return &work{Empty: definition.Empty{Database: db}, transactions: NewTransactions(*c, seed)}, nil
 }
 
-func (w *Work) Promise() string { return w.Database.Promises().Model }
+func (w *work) Promise() string { return w.Database.Promises().Model }
 
 // Client opens a session for client n. All clients share one pace.
-func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
+func (w *work) Client(ctx context.Context, n int) (load.Client, error) {
 	connection, err := store.Connect(ctx, func(ctx context.Context) (*Session, error) {
 		s, err := Open(ctx, w.Database)
 		if err == nil {
@@ -106,7 +100,7 @@ func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	return &client{Connection: connection, transactions: w.transactions, pace: &w.pace, number: n}, nil
 }
 
-func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	return save(filepath.Join(folder, FileState), read, func(list func(key int64, elements []int64) error, register func(key, value int64) error) error {
 		return Read(ctx, w.Database, list, register)
 	})

@@ -9,11 +9,12 @@ import (
 	"assay/internal/expect"
 	"assay/load"
 	"assay/store"
+	"assay/workload/definition"
 )
 
-func mustWork(t *testing.T, db *fake, c Config) *Work {
+func mustWork(t *testing.T, db *fake, c Config) definition.Work {
 	t.Helper()
-	w, err := NewWork(db, c, 7)
+	w, err := c.Open(t.Context(), db, 7, 1)
 	expect.NoError(t, err)
 	return w
 }
@@ -40,7 +41,7 @@ func withoutResults(ops []Op) (asked []Op) {
 
 func TestClientDoesItsOwnTransactions(t *testing.T) {
 	db, c := newFake(t), configured("all", nil)
-	made := mustTransactions(t, c, 7)
+	made := NewTransactions(c, 7)
 	client := mustClient(t, db, c, 3)
 	kinds := map[uint8]bool{}
 	for seq := range uint64(60) {
@@ -155,8 +156,5 @@ func TestWork(t *testing.T) {
 	expect.NoError(t, w.Save(t.Context(), folder, func(int64) {}))
 	if err := Replay(filepath.Join(folder, FileState), nil, nil); err != nil {
 		t.Error(err)
-	}
-	if _, err := NewWork(db, Config{}, 1); err == nil {
-		t.Error("an empty configuration was accepted")
 	}
 }

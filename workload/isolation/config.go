@@ -9,8 +9,6 @@
 package isolation
 
 import (
-	"strconv"
-
 	"assay/check/cycle"
 	"assay/store"
 	"assay/workload/definition"
@@ -38,29 +36,11 @@ func Defaults() Config {
 func (c *Config) Target(to *store.Target) { to.Read = c.Read }
 
 func (c Config) Validate() error {
-	refuse := func(option string, value int, want string) error {
-		return &store.OptionError{Option: option, Value: strconv.Itoa(value), Want: want}
-	}
 	if _, err := cycle.ParseModel(c.Model); c.Model != "" && err != nil {
 		return &store.OptionError{Option: "--model", Value: c.Model, Want: cycle.ModelNames()}
 	}
-	if err := definition.CheckRead(c.Read); err != nil {
-		return err
+	if c.Length == 1 && c.does("predicate") {
+		return &store.OptionError{Option: "--length", Value: "1", Want: "2 to 8, so that a transaction can count twice"}
 	}
-	switch c.Test {
-	case "append", "register", "predicate", "pairs", "all":
-	default:
-		return &store.OptionError{Option: "--test", Value: c.Test, Want: "append, register, predicate, pairs or all"}
-	}
-	switch {
-	case c.Keys < 1 || c.Keys > 100_000:
-		return refuse("--keys", c.Keys, "1 to 100000")
-	case c.Length < 1 || c.Length > maxLength:
-		return refuse("--length", c.Length, "1 to 8")
-	case c.Length < 2 && (c.Test == "predicate" || c.Test == "all"):
-		return refuse("--length", c.Length, "2 to 8, so that a transaction can count twice")
-	case c.PerKey < 1 || c.PerKey > 10_000:
-		return refuse("--per-key", c.PerKey, "1 to 10000")
-	}
-	return nil
+	return definition.CheckFlags(c.Flags())
 }

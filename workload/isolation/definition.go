@@ -61,12 +61,12 @@ what the level promises, or by --model.`,
 
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
-		{Name: "test", Value: &c.Test, Usage: "what transactions are made of: append, register, predicate, pairs or all", Values: []string{"append", "register", "predicate", "pairs", "all"}},
+		{Name: "test", Value: &c.Test, Usage: "what transactions are made of: append, register, predicate, pairs or all", Values: []string{"append", "register", "predicate", "pairs", "all"}, Setting: "test"},
 		{Name: "model", Value: &c.Model, Usage: "the consistency model that is judged; what the database promises if not given"},
-		{Name: "keys", Value: &c.Keys, Usage: "how many lists or registers are in use at the same time"},
-		{Name: "length", Value: &c.Length, Usage: "the most operations of one transaction"},
-		{Name: "per-key", Value: &c.PerKey, Usage: "transactions of one client before keys are replaced by new ones"},
-		{Name: "read", Value: &c.Read, Usage: "who answers transactions that only read, of every other client, as far as an address names several: primary, secondary-preferred or nearest", Values: store.Readers()},
+		{Name: "keys", Value: &c.Keys, Min: 1, Max: 100_000, Setting: "keys", Usage: "how many lists or registers are in use at the same time"},
+		{Name: "length", Value: &c.Length, Min: 1, Max: maxLength, Setting: "length", Usage: "the most operations of one transaction"},
+		{Name: "per-key", Value: &c.PerKey, Min: 1, Max: 10_000, Setting: "per key", Usage: "transactions of one client before keys are replaced by new ones"},
+		{Name: "read", Value: &c.Read, Usage: "who answers transactions that only read, of every other client, as far as an address names several: primary, secondary-preferred or nearest", Values: store.Readers(), Empty: true},
 		{Name: "rewrite", Value: &c.Rewrite, Usage: "append by reading and writing the whole list, as applications often do"},
 	}
 }
@@ -93,21 +93,11 @@ func (c *Config) Options(by definition.Support) []report.Setting {
 	} else if by.RewritesLists {
 		style += " (read and written anew in the transaction)"
 	}
-	settings := []report.Setting{
-		{Name: "test", Value: c.Test},
-		{Name: "keys", Value: strconv.Itoa(c.Keys)},
-		{Name: "length", Value: strconv.Itoa(c.Length)},
-		{Name: "per key", Value: strconv.Itoa(c.PerKey)},
-		{Name: "appends", Value: style},
-	}
+	settings := append(definition.Settings(c.Flags()), report.Setting{Name: "appends", Value: style})
 	if c.Read != "" {
 		settings = append(settings, report.Setting{Name: "read", Value: c.Read})
 	}
 	return settings
-}
-
-func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(db, *c, seed)
 }
 
 func (c *Config) does(tests ...string) bool { return c.Test == "all" || slices.Contains(tests, c.Test) }

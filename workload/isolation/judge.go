@@ -37,11 +37,7 @@ func Judge(ctx context.Context, config Config, seed uint64, e definition.Evidenc
 	if err != nil {
 		return Judgement{}, err
 	}
-	transactions, err := NewTransactions(config, seed)
-	if err != nil {
-		return Judgement{}, err
-	}
-	j := newJudge(transactions, model, e)
+	j := newJudge(NewTransactions(config, seed), model, e)
 	if err := j.read(); err != nil {
 		return Judgement{}, err
 	}

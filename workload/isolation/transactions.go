@@ -46,12 +46,9 @@ type Transactions struct {
 	few uint64
 }
 
-// NewTransactions returns Config.Validate's error.
-func NewTransactions(c Config, seed uint64) (*Transactions, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	return &Transactions{config: c, seed: seed, few: uint64(max(1, c.Keys/4))}, nil
+// NewTransactions takes a valid configuration.
+func NewTransactions(c Config, seed uint64) *Transactions {
+	return &Transactions{config: c, seed: seed, few: uint64(max(1, c.Keys/4))}
 }
 
 // At returns an operation in this attempt, from 1, on the keys of a window. It reuses dst and

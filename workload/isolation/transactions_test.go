@@ -6,17 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"assay/internal/expect"
 	"assay/load"
-	"assay/store"
 )
-
-func mustTransactions(t *testing.T, c Config, seed uint64) *Transactions {
-	t.Helper()
-	made, err := NewTransactions(c, seed)
-	expect.NoError(t, err)
-	return made
-}
 
 func configured(test string, change func(*Config)) Config {
 	c := Defaults()
@@ -40,9 +31,9 @@ var tests = []string{"append", "register", "predicate", "pairs", "all"}
 
 func TestTransactionsArePure(t *testing.T) {
 	for _, test := range tests {
-		a := mustTransactions(t, configured(test, nil), 7)
-		b := mustTransactions(t, configured(test, nil), 7)
-		other := mustTransactions(t, configured(test, nil), 8)
+		a := NewTransactions(configured(test, nil), 7)
+		b := NewTransactions(configured(test, nil), 7)
+		other := NewTransactions(configured(test, nil), 8)
 		same := 0
 		reused := []Op{{List: []int64{1, 2, 3}, Found: true, Result: 3}}
 		for client := range 3 {
@@ -76,7 +67,7 @@ func TestTransactionsArePure(t *testing.T) {
 // belongs to one key; a repetition does the same with other elements.
 func TestElements(t *testing.T) {
 	for _, test := range tests {
-		made := mustTransactions(t, configured(test, nil), 3)
+		made := NewTransactions(configured(test, nil), 3)
 		seen := map[int64]bool{}
 		for client := range 4 {
 			for seq := range uint64(300) {
@@ -113,7 +104,7 @@ func TestKindsAndKeys(t *testing.T) {
 	}
 	for test, kinds := range want {
 		c := configured(test, nil)
-		made := mustTransactions(t, c, 5)
+		made := NewTransactions(c, 5)
 		count := map[Kind]int{}
 		keys := map[int64]map[int]bool{} // who uses it
 		for client := range 3 {
@@ -167,7 +158,7 @@ func TestKindsAndKeys(t *testing.T) {
 func TestShapes(t *testing.T) {
 	const n = 4000
 	count := func(test string, c func(ops []Op) bool) (times int) {
-		made := mustTransactions(t, configured(test, nil), 1)
+		made := NewTransactions(configured(test, nil), 1)
 		for seq := range uint64(n) {
 			if c(mustAt(t, made, 0, seq, 1)) {
 				times++
@@ -217,7 +208,7 @@ func TestPace(t *testing.T) {
 			t.Errorf("step %d: operation %d is in window %d, want %d", i, x.seq, got, x.want)
 		}
 	}
-	made := mustTransactions(t, Defaults(), 1)
+	made := NewTransactions(Defaults(), 1)
 	for _, window := range []int64{-1, MaxSeq + 1} {
 		if _, ok := made.At(0, 0, 1, window, nil); ok {
 			t.Errorf("window %d was accepted", window)
@@ -236,8 +227,8 @@ func TestPace(t *testing.T) {
 }
 
 func TestRewrite(t *testing.T) {
-	made := mustTransactions(t, configured("append", func(c *Config) { c.Rewrite = true }), 1)
-	plain := mustTransactions(t, configured("append", nil), 1)
+	made := NewTransactions(configured("append", func(c *Config) { c.Rewrite = true }), 1)
+	plain := NewTransactions(configured("append", nil), 1)
 	for seq := range uint64(100) {
 		ops := mustAt(t, made, 0, seq, 1)
 		for i, o := range mustAt(t, plain, 0, seq, 1) {
@@ -252,7 +243,7 @@ func TestRewrite(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	made := mustTransactions(t, Defaults(), 1)
+	made := NewTransactions(Defaults(), 1)
 	for _, x := range []struct {
 		client  int
 		seq     uint64
@@ -280,30 +271,16 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestConfigValidate(t *testing.T) {
-	for option, spoil := range map[string]func(*Config){
-		"--test":    func(c *Config) { c.Test = "txn" },
-		"--keys":    func(c *Config) { c.Keys = 0 },
-		"--length":  func(c *Config) { c.Length = 9 },
-		"--per-key": func(c *Config) { c.PerKey = 0 },
-	} {
-		var refused *store.OptionError
-		if err := configured("append", spoil).Validate(); !errors.As(err, &refused) || refused.Option != option {
-			t.Errorf("%s: %v", option, err)
-		}
-	}
+func TestLeastConfigs(t *testing.T) {
 	one := func(c *Config) { c.Length = 1 }
 	for test, ok := range map[string]bool{"append": true, "register": true, "pairs": true, "predicate": false, "all": false} {
 		if err := configured(test, one).Validate(); (err == nil) != ok {
 			t.Errorf("%s with one operation: %v", test, err)
 		}
 	}
-	if err := Defaults().Validate(); err != nil {
-		t.Error(err)
-	}
 	// The least of everything still makes transactions.
 	for _, test := range tests {
-		made := mustTransactions(t, configured(test, func(c *Config) { c.Keys, c.PerKey, c.Length = 1, 1, 2 }), 1)
+		made := NewTransactions(configured(test, func(c *Config) { c.Keys, c.PerKey, c.Length = 1, 1, 2 }), 1)
 		for seq := range uint64(50) {
 			mustAt(t, made, 0, seq, 1)
 		}

@@ -8,7 +8,6 @@ package journal
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 
@@ -57,18 +56,13 @@ type State struct {
 }
 
 func (s State) rows() definition.RowFile {
-	f := s.RowFile
-	for i := range s.Tables {
-		f.Columns = append(f.Columns, len(s.Tables[i].Names()))
-	}
-	return f
-}
-
-func (s State) former() definition.RowFile {
-	f := s.RowFile
-	f.Magic = s.Former
+	f, former := s.RowFile, s.RowFile
+	former.Magic = s.Former
 	for _, table := range s.Tables {
-		f.Columns = append(f.Columns, len(table.Columns))
+		f.Columns, former.Columns = append(f.Columns, len(table.Names())), append(former.Columns, len(table.Columns))
+	}
+	if s.Former != "" {
+		f.Former = &former
 	}
 	return f
 }
@@ -119,19 +113,7 @@ func (s State) Save(ctx context.Context, path string, read func(context.Context,
 
 // Replay gives the saved rows; see definition.RowFile.Replay.
 func (s State) Replay(path string, row func(Row) error) error {
-	given := false
-	give := func(table int, values []int64) error {
-		given = true
-		return row(Row{Table: table, Values: values})
-	}
-	err := s.rows().Replay(path, give)
-	if other := (*history.FormatError)(nil); s.Former == "" || given || !errors.As(err, &other) {
-		return err
-	}
-	if former := s.former().Replay(path, give); given || !errors.As(former, new(*history.FormatError)) {
-		return former
-	}
-	return err
+	return s.rows().Replay(path, func(table int, values []int64) error { return row(Row{Table: table, Values: values}) })
 }
 
 // Work is a definition.Work, except for Promise. Its clients have sessions N.

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"assay/store"
+	"assay/workload/definition"
 )
 
 // Config is a definition.Config.
@@ -203,23 +204,14 @@ func (f files) Set(given string) error {
 
 // Validate returns a *store.OptionError, or an *Error for a faulty script.
 func (c Config) Validate() error {
+	if err := definition.CheckFlags(c.Flags()); err != nil {
+		return err
+	}
 	switch {
 	case c.File == "":
 		return &store.OptionError{Option: "script", Value: "", Want: "a file: assay run script FILE"}
-	case !(c.Observe >= 0 && c.Observe <= 1000): // also refuses NaN
-		return &store.OptionError{Option: "--observe", Value: strconv.FormatFloat(c.Observe, 'g', -1, 64), Want: "0 to 1000 a second"}
-	case !(c.Pause >= 0 && c.Pause <= 1000):
-		return &store.OptionError{Option: "--pause", Value: strconv.FormatFloat(c.Pause, 'g', -1, 64), Want: "0 to 1000 milliseconds"}
-	case c.Loaders < 1 || c.Loaders > 256:
-		return &store.OptionError{Option: "--loaders", Value: strconv.Itoa(c.Loaders), Want: "1 to 256"}
-	}
-	if c.Existing && (c.Setup != "" || c.AllowForeign) {
+	case c.Existing && (c.Setup != "" || c.AllowForeign):
 		return &store.OptionError{Option: "--use-existing", Value: "with --setup or --allow-foreign", Want: "without: nothing is made, and the script's own tables are there"}
-	}
-	switch c.Protocol {
-	case "", store.Simple, store.Extended, store.Prepared:
-	default:
-		return &store.OptionError{Option: "--protocol", Value: string(c.Protocol), Want: "simple, extended or prepared"}
 	}
 	p, err := c.compile(0)
 	if err == nil {

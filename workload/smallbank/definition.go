@@ -89,10 +89,7 @@ type work struct{ journal.Work[store.Session] }
 func (w *work) Promise() string { return w.Promises().Model }
 
 func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
-	operations, err := NewOperations(*c, seed)
-	if err != nil {
-		return nil, err
-	}
+	operations := &Operations{*c, seed}
 	tables := Tables()
 	accounts := func(table int) definition.Contents {
 		return definition.Contents{Table: tables[table].Name, Columns: tables[table].Columns, Rows: c.Customers, Row: func(i int64, into []store.Value) []store.Value {
@@ -158,7 +155,7 @@ func (c *Config) hotspot() int64 {
 }
 
 func (c Config) Validate() error {
-	if err := definition.CheckRanges(c.Flags()); err != nil {
+	if err := definition.CheckFlags(c.Flags()); err != nil {
 		return err
 	}
 	if _, err := cycle.ParseModel(c.Model); c.Model != "" && err != nil {

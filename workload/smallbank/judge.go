@@ -55,10 +55,7 @@ func (c *Config) judge(ctx context.Context, seed uint64, e definition.Evidence, 
 	if model == cycle.SnapshotReads {
 		model = cycle.ReadCommitted
 	}
-	operations, err := NewOperations(*c, seed)
-	if err != nil {
-		return out, err
-	}
+	operations := &Operations{*c, seed}
 	j := &judge{operations: operations, evidence: e, acknowledged: map[int64]Result{}, entries: map[int64]Entry{}, accounts: newAccounts(operations)}
 	j.journal.Writes = func(kind uint8) bool { return kind != KindBalance }
 	j.journal.Describe = j.describe

@@ -184,14 +184,6 @@ type Operations struct {
 	seed   uint64
 }
 
-// NewOperations returns the operations of a configuration and seed, or Config.Validate's error.
-func NewOperations(c Config, seed uint64) (*Operations, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	return &Operations{c, seed}, nil
-}
-
 // In minor units. Balances are small, so that penalties and rejections are frequent.
 const (
 	maxAmount  = 100_00

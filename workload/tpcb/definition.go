@@ -28,7 +28,7 @@ const maxAccounts = 100_000
 func Defaults() Config { return Config{Scale: 1, Accounts: maxAccounts, Loaders: 4} }
 
 func (c Config) Validate() error {
-	return definition.CheckRanges(c.Flags())
+	return definition.CheckFlags(c.Flags())
 }
 
 // Definition describes the workload.

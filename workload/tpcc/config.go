@@ -8,11 +8,7 @@
 // It must not know any driver.
 package tpcc
 
-import (
-	"fmt"
-
-	"assay/store"
-)
+import "assay/workload/definition"
 
 // Config is a definition.Config.
 type Config struct {
@@ -55,24 +51,7 @@ func Defaults() Config {
 	return Config{Warehouses: 1, Items: specItems, Customers: specCustomers, Schema: SchemaNormalized, Loaders: 4}
 }
 
-func (c Config) Validate() error {
-	refuse := func(option string, value int64, want string) error {
-		return &store.OptionError{Option: option, Value: fmt.Sprint(value), Want: want}
-	}
-	switch {
-	case c.Warehouses < 1 || c.Warehouses > maxWarehouses:
-		return refuse("--warehouses", c.Warehouses, fmt.Sprintf("1 to %d", maxWarehouses))
-	case c.Items < minItems || c.Items > specItems:
-		return refuse("--items", c.Items, fmt.Sprintf("%d to %d", minItems, specItems))
-	case c.Customers < minCustomers || c.Customers > specCustomers:
-		return refuse("--customers", c.Customers, fmt.Sprintf("%d to %d", minCustomers, specCustomers))
-	case c.Loaders < 1 || c.Loaders > 256:
-		return refuse("--loaders", int64(c.Loaders), "1 to 256")
-	case c.Schema != "" && c.Schema != SchemaNormalized && c.Schema != SchemaDenormalized:
-		return &store.OptionError{Option: "--schema", Value: c.Schema, Want: SchemaNormalized + ", " + SchemaDenormalized}
-	}
-	return nil
-}
+func (c Config) Validate() error { return definition.CheckFlags(c.Flags()) }
 
 // delivered counts a district's delivered opening orders: 70 % (clause 4.3.3.1).
 func (c Config) delivered() int64 { return c.Customers * 7 / 10 }

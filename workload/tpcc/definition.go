@@ -2,7 +2,6 @@ package tpcc
 
 import (
 	"cmp"
-	"context"
 	"strconv"
 
 	"assay/load"
@@ -70,12 +69,12 @@ the specification is not met.`,
 
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
-		{Name: "warehouses", Value: &c.Warehouses, Usage: "how many warehouses, 1 to 10000"},
-		{Name: "items", Value: &c.Items, Usage: "how many items, 100 to 100000; the specification has 100000"},
-		{Name: "customers", Value: &c.Customers, Usage: "customers of a district, 10 to 3000; the specification has 3000"},
-		{Name: "schema", Value: &c.Schema, Usage: "normalized: a table or collection each; denormalized: the lines of an order in its document (MongoDB)", Values: []string{SchemaNormalized, SchemaDenormalized}},
-		{Name: "think-times", Value: &c.ThinkTimes, Usage: "wait as a person at a terminal does; ten clients a warehouse are then the specification's"},
-		{Name: "loaders", Value: &c.Loaders, Usage: "batches of rows that are loaded at the same time"},
+		{Name: "warehouses", Value: &c.Warehouses, Min: 1, Max: maxWarehouses, Setting: "warehouses", Usage: "how many warehouses, 1 to 10000"},
+		{Name: "items", Value: &c.Items, Min: minItems, Max: specItems, Setting: "items", Usage: "how many items, 100 to 100000; the specification has 100000"},
+		{Name: "customers", Value: &c.Customers, Min: minCustomers, Max: specCustomers, Setting: "customers a district", Usage: "customers of a district, 10 to 3000; the specification has 3000"},
+		{Name: "schema", Value: &c.Schema, Setting: "schema", Usage: "normalized: a table or collection each; denormalized: the lines of an order in its document (MongoDB)", Values: []string{SchemaNormalized, SchemaDenormalized}, Empty: true},
+		{Name: "think-times", Value: &c.ThinkTimes, Setting: "think times", Usage: "wait as a person at a terminal does; ten clients a warehouse are then the specification's"},
+		{Name: "loaders", Value: &c.Loaders, Min: 1, Max: 256, Usage: "batches of rows that are loaded at the same time"},
 	}
 }
 
@@ -93,15 +92,7 @@ func (c *Config) Volume() definition.Volume {
 }
 
 func (c *Config) Options(definition.Support) []report.Setting {
-	return []report.Setting{
-		{Name: "warehouses", Value: strconv.FormatInt(c.Warehouses, 10)},
-		{Name: "items", Value: strconv.FormatInt(c.Items, 10)},
-		{Name: "customers a district", Value: strconv.FormatInt(c.Customers, 10)},
-		{Name: "schema", Value: cmp.Or(c.Schema, SchemaNormalized)},
-		{Name: "think times", Value: strconv.FormatBool(c.ThinkTimes)},
-	}
-}
-
-func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(db, *c, seed)
+	shown := *c
+	shown.Schema = cmp.Or(c.Schema, SchemaNormalized)
+	return definition.Settings(shown.Flags())
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"assay/load"
-	"assay/store"
 	"assay/workload"
 )
 
@@ -174,13 +173,13 @@ func TestOpeningOrders(t *testing.T) {
 func TestNamed(t *testing.T) {
 	p := NewPopulation(Defaults(), 5)
 	const name = 77
-	var of []Customer
+	var of []*Customer
 	for id := int64(1); id <= specCustomers; id++ {
 		if c := p.customer(1, 4, id); c.Last == LastName(name) {
 			of = append(of, c)
 		}
 	}
-	slices.SortFunc(of, func(a, b Customer) int { return strings.Compare(a.First, b.First) })
+	slices.SortFunc(of, func(a, b *Customer) int { return strings.Compare(a.First, b.First) })
 	if want := of[(len(of)+1)/2-1].ID; p.Named(1, 4, name) != want {
 		t.Errorf("of %d customers it is %d, want %d", len(of), p.Named(1, 4, name), want)
 	}
@@ -241,19 +240,5 @@ func TestTotal(t *testing.T) {
 	}
 	if got := Total(1, 5000, 0, 0); got != 1 { // half a cent is rounded up
 		t.Errorf("%d", got)
-	}
-}
-
-func TestConfig(t *testing.T) {
-	for option, change := range map[string]func(*Config){
-		"--warehouses": func(c *Config) { c.Warehouses = 0 }, "--items": func(c *Config) { c.Items = 99 },
-		"--customers": func(c *Config) { c.Customers = 3001 }, "--loaders": func(c *Config) { c.Loaders = 0 },
-	} {
-		c := Defaults()
-		change(&c)
-		var refused *store.OptionError
-		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
-			t.Errorf("%s: %v", option, err)
-		}
 	}
 }

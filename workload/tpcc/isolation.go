@@ -43,15 +43,12 @@ const (
 	testQuantity                          = 5
 )
 
-// ofTest reports whether a warehouse belongs to an isolation test.
-func ofTest(warehouse int64) bool { return warehouse > TestWarehouse && warehouse <= LastTestWarehouse }
-
 // testRows are the rows of all tests. Orders are delivered, except in tests that deliver.
-func testRows() *Rows {
+func testRows() *rows {
 	const name = "isolation"
-	rows := &Rows{}
+	all := new(rows)
 	for item := int64(FirstTestItem); item <= LastTestItem; item++ {
-		rows.Items = append(rows.Items, Item{ID: item, Price: testPrice, Image: 1, Name: name, Data: name})
+		all.add(&Item{ID: item, Price: testPrice, Image: 1, Name: name, Data: name})
 	}
 	for _, test := range isolationScripts() {
 		w := test.warehouse()
@@ -59,20 +56,20 @@ func testRows() *Rows {
 		carrier, delivered := int64(1), int64(1)
 		if test.delivers {
 			carrier, delivered = 0, 0
-			rows.NewOrders = append(rows.NewOrders, NewOrder{Warehouse: w, District: testDistrict, Order: testOrder})
+			all.add(&NewOrder{Warehouse: w, District: testDistrict, Order: testOrder})
 		}
-		rows.Warehouses = append(rows.Warehouses, Warehouse{ID: w, Name: name})
-		rows.Districts = append(rows.Districts, District{Warehouse: w, ID: testDistrict, NextOrder: testOrder + 1, Name: name})
-		rows.Customers = append(rows.Customers, Customer{Warehouse: w, District: testDistrict, ID: testCustomer, Balance: testBalance,
+		all.add(&Warehouse{ID: w, Name: name})
+		all.add(&District{Warehouse: w, ID: testDistrict, NextOrder: testOrder + 1, Name: name})
+		all.add(&Customer{Warehouse: w, District: testDistrict, ID: testCustomer, Balance: testBalance,
 			First: name, Last: name, Credit: "GC"})
-		rows.Orders = append(rows.Orders, Order{Warehouse: w, District: testDistrict, ID: testOrder, Customer: testCustomer, Carrier: carrier,
+		all.add(&Order{Warehouse: w, District: testDistrict, ID: testOrder, Customer: testCustomer, Carrier: carrier,
 			LineCount: testItems, AllLocal: 1, Operation: operation})
 		for i := range int64(testItems) {
 			item := FirstTestItem + i
-			rows.Lines = append(rows.Lines, OrderLine{Warehouse: w, District: testDistrict, Order: testOrder, Number: i + 1, Item: item,
+			all.add(&OrderLine{Warehouse: w, District: testDistrict, Order: testOrder, Number: i + 1, Item: item,
 				Supply: w, Quantity: testQuantity, Amount: testAmount, Delivered: delivered})
-			rows.Stock = append(rows.Stock, Stock{Warehouse: w, Item: item, Quantity: 100})
+			all.add(&Stock{Warehouse: w, Item: item, Quantity: 100})
 		}
 	}
-	return rows
+	return all
 }

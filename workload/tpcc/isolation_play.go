@@ -62,7 +62,7 @@ type IsolationTest struct {
 
 // Examine plays the tests and writes their record, after reading back. An error can mean that
 // their rows could not be removed.
-func (w *Work) Examine(ctx context.Context, folder string) error {
+func (w *work) Examine(ctx context.Context, folder string) error {
 	record, err := playIsolation(ctx, w.Database)
 	return errors.Join(err, history.WriteJSON(filepath.Join(folder, FileIsolation), record))
 }

@@ -1,7 +1,6 @@
 package tpcc
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -13,17 +12,14 @@ import (
 	"assay/workload/definition"
 )
 
-// Judge judges a run by its files alone. A missing or cut state gives unknown verdicts,
-// malformed files a *history.FormatError.
+// Judge implements definition.Config. A missing or cut state gives unknown verdicts, malformed
+// files a *history.FormatError.
 //
 // It reads the history twice and the state once. Memory is a byte per operation and stock, 32
 // per order, 40 per customer, and 12 for each stock of a warehouse with orders: some 300 MB for
 // 100 warehouses and 32 MB per million orders.
-func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	if err := config.Validate(); err != nil {
-		return definition.Judgement{}, err
-	}
-	j := newJudge(config, seed, e)
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	j := newJudge(*c, seed, e)
 	for _, step := range []func() error{j.firstReading, j.readState, j.secondReading, j.readIsolation} {
 		if err := step(); err != nil {
 			return definition.Judgement{}, err
@@ -180,24 +176,13 @@ func (j *judge) firstReading() error {
 	return err
 }
 
-func (j *judge) readState() error {
-	count := func() { j.rows++ }
-	why, err := history.WhyMissing(Replay(j.evidence.State, Visitor{
-		Item: counted(count, j.item), Warehouse: counted(count, j.warehouse), District: counted(count, j.district),
-		Customer: counted(count, j.customer), Payment: counted(count, j.payment), Order: counted(count, j.order),
-		NewOrder: counted(count, j.newOrder), Line: counted(count, j.line), Stock: counted(count, j.stockRow),
-		Delivery: counted(count, j.delivery),
-	}))
-	j.missing = cmp.Or(why, j.evidence.InFlight)
-	return err
-}
-
-func counted[T any](count func(), row func(T)) func(T) error {
-	return func(r T) error {
-		count()
-		row(r)
+func (j *judge) readState() (err error) {
+	j.missing, err = j.evidence.Missing(replay(j.evidence.State, func(r row) error {
+		j.rows++
+		j.row(r)
 		return nil
-	}
+	}))
+	return err
 }
 
 func find(to *check.Result, kind string, fields map[string]int64, format string, of ...any) {
@@ -289,8 +274,4 @@ func (j *judge) checkOf(kind uint8) (to *check.Result, what string) {
 	default:
 		return nil, ""
 	}
-}
-
-func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	return Judge(*c, seed, e)
 }

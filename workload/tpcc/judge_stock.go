@@ -38,7 +38,7 @@ func (j *judge) stockRow(r Stock) {
 	if (*rows)[r.Item]++; (*rows)[r.Item] == 2 {
 		find(&j.stocks, kindDoubled, fields, "the stock of item %d in warehouse %d is there twice", r.Item, r.Warehouse)
 	}
-	if want := j.population.stock(r.Warehouse, r.Item); r.differs(rowTexts(StockColumns(), &want)) {
+	if want := j.population.stock(r.Warehouse, r.Item); r.differs(rowTexts(want)) {
 		find(&j.stocks, kindAltered, fields, "the texts of the stock of item %d in warehouse %d are not as they were loaded", r.Item, r.Warehouse)
 	}
 	var taken stockSums

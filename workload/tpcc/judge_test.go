@@ -1,7 +1,6 @@
 package tpcc
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,10 +13,7 @@ import (
 )
 
 // openingStore has opening rows, changed by a test.
-type openingStore struct {
-	rows       Rows
-	deliveries []Delivery
-}
+type openingStore struct{ rows }
 
 func smallConfig() Config {
 	return Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 1}
@@ -32,47 +28,32 @@ func opening(t *testing.T) *openingStore {
 	s := &openingStore{}
 	b := newBatches(NewPopulation(smallConfig(), testSeed))
 	for n := range b.count() {
-		var rows Rows
-		b.fill(n, &rows)
-		s.rows.Items = append(s.rows.Items, rows.Items...)
-		s.rows.Warehouses = append(s.rows.Warehouses, rows.Warehouses...)
-		s.rows.Districts = append(s.rows.Districts, rows.Districts...)
-		s.rows.Customers = append(s.rows.Customers, rows.Customers...)
-		s.rows.Payments = append(s.rows.Payments, rows.Payments...)
-		s.rows.Orders = append(s.rows.Orders, rows.Orders...)
-		s.rows.NewOrders = append(s.rows.NewOrders, rows.NewOrders...)
-		s.rows.Lines = append(s.rows.Lines, rows.Lines...)
-		s.rows.Stock = append(s.rows.Stock, rows.Stock...)
+		for table, of := range b.fill(n) {
+			s.rows[table] = append(s.rows[table], of...)
+		}
 	}
 	return s
 }
 
-func (s *openingStore) Read(_ context.Context, v Visitor) error {
-	return firstError(
-		each(s.rows.Items, v.Item), each(s.rows.Warehouses, v.Warehouse), each(s.rows.Districts, v.District),
-		each(s.rows.Customers, v.Customer), each(s.rows.Payments, v.Payment), each(s.rows.Orders, v.Order),
-		each(s.rows.NewOrders, v.NewOrder), each(s.rows.Lines, v.Line), each(s.rows.Stock, v.Stock), each(s.deliveries, v.Delivery))
-}
-
-func each[T any](rows []T, use func(T) error) func() error {
-	return func() error {
-		for _, r := range rows {
+func (s *openingStore) read(use func(row) error) error {
+	for _, of := range s.rows {
+		for _, r := range of {
 			if err := use(r); err != nil {
 				return err
 			}
 		}
-		return nil
-	}
-}
-
-func firstError(steps ...func() error) error {
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
 	}
 	return nil
 }
+
+func (s *openingStore) warehouse(i int64) *Warehouse { return s.rows[tableWarehouse][i].(*Warehouse) }
+func (s *openingStore) district(i int64) *District   { return s.rows[tableDistrict][i].(*District) }
+func (s *openingStore) customer(i int) *Customer     { return s.rows[tableCustomer][i].(*Customer) }
+func (s *openingStore) payment(i int) *Payment       { return s.rows[tableHistory][i].(*Payment) }
+func (s *openingStore) order(i int) *Order           { return s.rows[tableOrders][i].(*Order) }
+func (s *openingStore) line(i int) *OrderLine        { return s.rows[tableOrderLine][i].(*OrderLine) }
+
+func (s *openingStore) without(table, i int) { s.rows[table] = slices.Delete(s.rows[table], i, i+1) }
 
 // judgedRows are the results for these rows after these operations.
 func judgedRows(t *testing.T, s *openingStore, ops ...history.Op) []check.Result {
@@ -85,8 +66,9 @@ func judgedRows(t *testing.T, s *openingStore, ops ...history.Op) []check.Result
 		expect.NoError(t, w.Record(&ops[i]))
 	}
 	expect.NoError(t, w.Close())
-	expect.NoError(t, Save(t.Context(), s.Read, e.State, func(int64) {}))
-	j, err := Judge(smallConfig(), testSeed, e)
+	expect.NoError(t, save(e.State, func(int64) {}, s.read))
+	config := smallConfig()
+	j, err := config.Judge(t.Context(), testSeed, e)
 	expect.NoError(t, err)
 	return j.Results
 }
@@ -110,7 +92,7 @@ func TestOrderNumbersHaveNoGap(t *testing.T) {
 	}{{12, 1}, {11, 0}} {
 		s := opening(t)
 		path := filepath.Join(t.TempDir(), FileState)
-		expect.NoError(t, Save(t.Context(), s.Read, path, func(int64) {}))
+		expect.NoError(t, save(path, func(int64) {}, s.read))
 		j := newJudge(smallConfig(), testSeed, definition.Evidence{State: path})
 		expect.NoError(t, j.readState())
 		d := &j.districts[districtNumber(1, 1)]
@@ -133,20 +115,20 @@ func TestEachConditionIsNamed(t *testing.T) {
 			t.Errorf("opening rows: %s is %v: %s %+v", r.Name, r.Verdict, r.Detail, r.Evidence)
 		}
 	}
-	last := func(s *openingStore) *Order { return &s.rows.Orders[len(s.rows.Orders)-1] }
+	last := func(s *openingStore) *Order { return s.order(len(s.rows[tableOrders]) - 1) }
 	for number, change := range map[int]func(*openingStore){
-		1:  func(s *openingStore) { s.rows.Warehouses[1].YTD++ },
-		2:  func(s *openingStore) { s.rows.Districts[3].NextOrder++ },
-		3:  func(s *openingStore) { s.rows.NewOrders = slices.Delete(s.rows.NewOrders, 1, 2) },
-		4:  func(s *openingStore) { s.rows.Lines = s.rows.Lines[1:] },
+		1:  func(s *openingStore) { s.warehouse(1).YTD++ },
+		2:  func(s *openingStore) { s.district(3).NextOrder++ },
+		3:  func(s *openingStore) { s.without(tableNewOrder, 1) },
+		4:  func(s *openingStore) { s.without(tableOrderLine, 0) },
 		5:  func(s *openingStore) { last(s).Carrier = 3 },
 		6:  func(s *openingStore) { last(s).LineCount-- },
-		7:  func(s *openingStore) { s.rows.Lines[len(s.rows.Lines)-1].Delivered = 9 },
-		8:  func(s *openingStore) { s.rows.Payments[0].Warehouse = 2 },
-		9:  func(s *openingStore) { s.rows.Payments[0].District = 5 },
-		10: func(s *openingStore) { s.rows.Customers[7].Balance++ },
-		11: func(s *openingStore) { s.rows.NewOrders = s.rows.NewOrders[1:] },
-		12: func(s *openingStore) { s.rows.Customers[7].YTDPayment++ },
+		7:  func(s *openingStore) { s.line(len(s.rows[tableOrderLine]) - 1).Delivered = 9 },
+		8:  func(s *openingStore) { s.payment(0).Warehouse = 2 },
+		9:  func(s *openingStore) { s.payment(0).District = 5 },
+		10: func(s *openingStore) { s.customer(7).Balance++ },
+		11: func(s *openingStore) { s.without(tableNewOrder, 0) },
+		12: func(s *openingStore) { s.customer(7).YTDPayment++ },
 	} {
 		s := opening(t)
 		change(s)
@@ -168,17 +150,18 @@ func TestAccounts(t *testing.T) {
 	in := inputs.Payment(OperationID(0, seq))
 	customer := inputs.Resolve(&in.Customer)
 	pay := func(s *openingStore) {
-		s.rows.Payments = append(s.rows.Payments, Payment{Operation: in.Operation, CustomerWarehouse: in.Customer.Warehouse,
+		paid := &Payment{Operation: in.Operation, CustomerWarehouse: in.Customer.Warehouse,
 			CustomerDistrict: in.Customer.District, Customer: customer, Warehouse: in.Warehouse, District: in.District, Amount: in.Amount,
-			Date: inputs.Moment(in.Operation), Data: s.rows.Warehouses[in.Warehouse-1].Name + "    " + s.rows.Districts[districtNumber(in.Warehouse, in.District)].Name})
-		s.rows.Warehouses[in.Warehouse-1].YTD += in.Amount
-		s.rows.Districts[districtNumber(in.Warehouse, in.District)].YTD += in.Amount
-		for i := range s.rows.Customers {
-			c := &s.rows.Customers[i]
+			Date: inputs.Moment(in.Operation), Data: s.warehouse(in.Warehouse-1).Name + "    " + s.district(districtNumber(in.Warehouse, in.District)).Name}
+		s.add(paid)
+		s.warehouse(in.Warehouse - 1).YTD += in.Amount
+		s.district(districtNumber(in.Warehouse, in.District)).YTD += in.Amount
+		for i := range s.rows[tableCustomer] {
+			c := s.customer(i)
 			if c.Warehouse == in.Customer.Warehouse && c.District == in.Customer.District && c.ID == customer {
 				c.Balance, c.YTDPayment, c.Payments = c.Balance-in.Amount, c.YTDPayment+in.Amount, c.Payments+1
 				if c.Credit == badCredit {
-					c.Data = paymentNote(&s.rows.Payments[len(s.rows.Payments)-1]) + c.Data
+					c.Data = paymentNote(paid) + c.Data
 				}
 			}
 		}
@@ -223,7 +206,8 @@ func TestWithoutState(t *testing.T) {
 	w, err := history.Create(e.History, history.Header{Workload: Name})
 	expect.NoError(t, err)
 	expect.NoError(t, w.Close())
-	j, err := Judge(smallConfig(), testSeed, e)
+	config := smallConfig()
+	j, err := config.Judge(t.Context(), testSeed, e)
 	expect.NoError(t, err)
 	for _, r := range j.Results {
 		if r.Verdict != check.Unknown {

@@ -66,9 +66,9 @@ func (p *Population) Price(item int64) int64 {
 	return r.between(1_00, 100_00)
 }
 
-func (p *Population) item(id int64) Item {
+func (p *Population) item(id int64) *Item {
 	r := p.stream(itemKey, 0, 0, id)
-	return Item{ID: id, Price: r.between(1_00, 100_00), Image: r.between(1, 10_000), Name: r.text(14, 24), Data: r.original(26, 50)}
+	return &Item{ID: id, Price: r.between(1_00, 100_00), Image: r.between(1, 10_000), Name: r.text(14, 24), Data: r.original(26, 50)}
 }
 
 // WarehouseTax is a rate from 0 to 0.2000.
@@ -91,15 +91,15 @@ const (
 
 func (p *Population) districtYTD() int64 { return p.config.Customers * openingPayment }
 
-func (p *Population) warehouse(id int64) Warehouse {
+func (p *Population) warehouse(id int64) *Warehouse {
 	r := p.stream(warehouseKey, id, 0, 0)
-	return Warehouse{ID: id, Tax: r.between(0, 2000), YTD: Districts * p.districtYTD(), Name: r.text(6, 10), Street1: r.text(10, 20),
+	return &Warehouse{ID: id, Tax: r.between(0, 2000), YTD: Districts * p.districtYTD(), Name: r.text(6, 10), Street1: r.text(10, 20),
 		Street2: r.text(10, 20), City: r.text(10, 20), State: r.text(2, 2), Zip: r.zip()}
 }
 
-func (p *Population) district(warehouse, id int64) District {
+func (p *Population) district(warehouse, id int64) *District {
 	r := p.stream(districtKey, warehouse, id, 0)
-	return District{Warehouse: warehouse, ID: id, Tax: r.between(0, 2000), YTD: p.districtYTD(), NextOrder: p.config.Customers + 1,
+	return &District{Warehouse: warehouse, ID: id, Tax: r.between(0, 2000), YTD: p.districtYTD(), NextOrder: p.config.Customers + 1,
 		Name: r.text(6, 10), Street1: r.text(10, 20), Street2: r.text(10, 20), City: r.text(10, 20), State: r.text(2, 2), Zip: r.zip()}
 }
 
@@ -119,13 +119,13 @@ func (p *Population) called(warehouse, district, customer int64) (discount, name
 	return discount, name, first, r
 }
 
-func (p *Population) customer(warehouse, district, id int64) Customer {
+func (p *Population) customer(warehouse, district, id int64) *Customer {
 	discount, name, first, r := p.called(warehouse, district, id)
 	credit := "GC"
 	if r.percent(10) {
 		credit = badCredit
 	}
-	return Customer{Warehouse: warehouse, District: district, ID: id, Discount: discount, Balance: -openingPayment, YTDPayment: openingPayment,
+	return &Customer{Warehouse: warehouse, District: district, ID: id, Discount: discount, Balance: -openingPayment, YTDPayment: openingPayment,
 		Payments: 1, CreditLimit: creditLimit, Since: p.moment, First: first, Middle: "OE", Last: LastName(name),
 		Street1: r.text(10, 20), Street2: r.text(10, 20), City: r.text(10, 20), State: r.text(2, 2), Zip: r.zip(), Phone: r.number(16),
 		Credit: credit, Data: r.text(300, 500)}
@@ -139,15 +139,15 @@ func (p *Population) loadedID(warehouse, district, number int64) int64 {
 	return -(((warehouse-1)*Districts+district-1)*p.config.Customers + number)
 }
 
-func (p *Population) payment(warehouse, district, customer int64) Payment {
+func (p *Population) payment(warehouse, district, customer int64) *Payment {
 	r := p.stream(paymentKey, warehouse, district, customer)
-	return Payment{Operation: p.loadedID(warehouse, district, customer), CustomerWarehouse: warehouse, CustomerDistrict: district,
+	return &Payment{Operation: p.loadedID(warehouse, district, customer), CustomerWarehouse: warehouse, CustomerDistrict: district,
 		Customer: customer, Warehouse: warehouse, District: district, Amount: openingPayment, Date: p.moment, Data: r.text(12, 24)}
 }
 
-func (p *Population) stock(warehouse, item int64) Stock {
+func (p *Population) stock(warehouse, item int64) *Stock {
 	r := p.stream(stockKey, warehouse, 0, item)
-	s := Stock{Warehouse: warehouse, Item: item, Quantity: r.between(10, 100)}
+	s := &Stock{Warehouse: warehouse, Item: item, Quantity: r.between(10, 100)}
 	for i := range s.Dist {
 		s.Dist[i] = r.text(24, 24)
 	}

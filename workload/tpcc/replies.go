@@ -2,33 +2,6 @@ package tpcc
 
 import "assay/store"
 
-// Rows are rows of all tables.
-type Rows struct {
-	Items      []Item
-	Warehouses []Warehouse
-	Districts  []District
-	Customers  []Customer
-	Payments   []Payment
-	Orders     []Order
-	NewOrders  []NewOrder
-	Lines      []OrderLine
-	Stock      []Stock
-}
-
-// Visitor has a callback for each table.
-type Visitor struct {
-	Item      func(Item) error
-	Warehouse func(Warehouse) error
-	District  func(District) error
-	Customer  func(Customer) error
-	Payment   func(Payment) error
-	Order     func(Order) error
-	NewOrder  func(NewOrder) error
-	Line      func(OrderLine) error
-	Stock     func(Stock) error
-	Delivery  func(Delivery) error
-}
-
 // Reply is the end of a transaction. With Committed it has Values. A New-Order answers the
 // order's number and Total; a Payment the customer and the balance; an Order-Status these two
 // and the last order's number, lines and sum; a Delivery by district the order delivered or 0; a

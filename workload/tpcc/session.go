@@ -195,8 +195,8 @@ func (s *steps) countLow(in *StockLevelInput) (low int64) {
 // Remove removes all rows of the isolation tests in one transaction.
 func (s *session) Remove(ctx context.Context) Reply {
 	return s.transaction(ctx, true, 0, func(t *steps, _ []int64) {
-		for i, r := range testRanges() {
-			t.do(removeTests+i, nil, store.OfInts(r.first, r.last+1)...)
+		for i, of := range tables() {
+			t.do(removeTests+i, nil, store.OfInts(of.first, of.last+1)...)
 		}
 	})
 }

@@ -54,10 +54,9 @@ func (o *newOrder) enter() {
 	}
 	o.write(insertNewOrder, store.OfInts(in.Warehouse, in.District, o.order))
 	o.write(insertOrder, store.OfInts(in.Warehouse, in.District, o.order, in.Customer, 0, int64(len(in.Lines)), in.AllLocal(), in.Moment, in.Operation, 0))
-	rows := store.RowsOf("order_line", OrderLineColumns(), o.lines)
-	values := make([]store.Value, 0, len(rows.Columns)*rows.Count)
-	for i := range rows.Count {
-		values = rows.Row(i, values)
+	var values []store.Value
+	for i := range o.lines {
+		values = store.AppendFields(values, o.lines[i].fields())
 	}
 	o.write(insertLines+len(o.lines)-1, values)
 	o.together(o.writes)

@@ -50,7 +50,7 @@ const (
 )
 
 // paidColumns are what a Payment reads of its customer. The constants are indexes into them.
-func paidColumns() []string { return CustomerColumns().Names[3:] }
+func paidColumns() []string { return columnsOf(tableCustomer)[3:] }
 
 const (
 	paidBalance = 1
@@ -111,8 +111,8 @@ func ordering(all []store.Statement) {
 	all[readRates] = read("rates", "warehouse", []string{"w_tax"}, "w_id")
 	all[readDiscount] = read("discount", "customer", []string{"c_discount", "c_last", "c_credit"}, "c_w_id", "c_d_id", "c_id")
 	all[takeNumber] = update("number", "district", []string{"d_tax", "d_next_o_id"}, []string{"d_w_id", "d_id"}, store.Add("d_next_o_id", store.Number(1)))
-	all[insertOrder] = insert("order", "orders", OrderColumns().Names, 1)
-	all[insertNewOrder] = insert("neworder", "new_order", NewOrderColumns().Names, 1)
+	all[insertOrder] = insert("order", "orders", columnsOf(tableOrders), 1)
+	all[insertNewOrder] = insert("neworder", "new_order", columnsOf(tableNewOrder), 1)
 	all[readItems] = store.Statement{Name: "items", Verb: store.Read, Table: "item", Columns: []string{"i_id", "i_price", "i_name", "i_data"},
 		Where: []store.Condition{where("i_id", store.In, 1)}}
 	all[updateStock] = update("take", "stock", nil, []string{"s_w_id", "s_i_id"}, store.Set("s_quantity", store.Parameter(3)),
@@ -123,7 +123,7 @@ func ordering(all []store.Statement) {
 			Where:   []store.Condition{where("s_w_id", store.Equal, 1), where("s_i_id", store.In, 2)}, Order: []string{"s_i_id"}})
 	}
 	for n := range MaxLines {
-		all[insertLines+n] = insert(fmt.Sprintf("lines%d", n+1), "order_line", OrderLineColumns().Names, n+1)
+		all[insertLines+n] = insert(fmt.Sprintf("lines%d", n+1), "order_line", columnsOf(tableOrderLine), n+1)
 	}
 }
 
@@ -137,7 +137,7 @@ func paying(all []store.Statement) {
 	all[payCustomer] = update("pay", "customer", paidColumns(), customer, store.Add("c_balance", store.Parameter(4)),
 		store.Add("c_ytd_payment", store.Parameter(5)), store.Add("c_payment_cnt", store.Number(1)))
 	all[noteCustomer] = update("note", "customer", nil, customer, store.Set("c_data", store.Parameter(4)))
-	all[insertPayment] = insert("payment", "history", PaymentColumns().Names, 1)
+	all[insertPayment] = insert("payment", "history", columnsOf(tableHistory), 1)
 	all[namedCustomers] = read("named", "customer", []string{"c_id"}, "c_w_id", "c_d_id", "c_last")
 	all[namedCustomers].Order = []string{"c_first", "c_id"}
 	all[readBalance] = read("balance", "customer", []string{"c_balance", "c_first", "c_middle", "c_last"}, customer...)
@@ -149,38 +149,22 @@ func delivering(all []store.Statement) {
 	all[lastOrder] = onlyFirst(read("last", "orders", []string{"o_id", "o_entry_d", "o_carrier_id"}, "o_w_id", "o_d_id", "o_c_id"), "o_id", true)
 	all[orderLines] = read("lines", "order_line", []string{"ol_amount", "ol_i_id", "ol_supply_w_id", "ol_quantity", "ol_delivery_d"}, lines...)
 	all[oldestOrder] = locking(onlyFirst(read("oldest", "new_order", []string{"no_o_id"}, "no_w_id", "no_d_id"), "no_o_id", false))
-	all[deleteNewOrder] = store.Statement{Name: "dequeue", Verb: store.Delete, Table: "new_order", Where: store.Where(NewOrderColumns().Names...)}
+	all[deleteNewOrder] = store.Statement{Name: "dequeue", Verb: store.Delete, Table: "new_order", Where: store.Where(columnsOf(tableNewOrder)...)}
 	all[orderedBy] = locking(read("ordered", "orders", []string{"o_c_id"}, orders...))
 	all[deliverOrder] = update("deliver", "orders", nil, orders, store.Set("o_carrier_id", store.Parameter(4)), store.Set("o_delivery", store.Parameter(5)))
 	all[deliverLines] = update("arrive", "order_line", nil, lines, store.Set("ol_delivery_d", store.Parameter(4)))
 	all[readAmounts] = read("amounts", "order_line", []string{"ol_amount"}, lines...)
 	all[creditCustomer] = update("credit", "customer", nil, []string{"c_w_id", "c_d_id", "c_id"},
 		store.Add("c_balance", store.Parameter(4)), store.Add("c_delivery_cnt", store.Number(1)))
-	all[insertDelivery] = insert("delivery", "delivery", DeliveryColumns().Names, 1)
-}
-
-// testRange is a range of the isolation tests' rows, by the first column of a key or index.
-type testRange struct {
-	table, column string
-	first, last   int64
-}
-
-func testRanges() []testRange {
-	const first, last = TestWarehouse + 1, LastTestWarehouse
-	return []testRange{
-		{"item", "i_id", FirstTestItem, LastTestItem}, {"warehouse", "w_id", first, last}, {"district", "d_w_id", first, last},
-		{"customer", "c_w_id", first, last}, {"orders", "o_w_id", first, last}, {"new_order", "no_w_id", first, last},
-		{"order_line", "ol_w_id", first, last}, {"stock", "s_w_id", first, last},
-		{"history", "h_operation", FirstTestOperation, LastTestOperation}, {"delivery", "dl_operation", FirstTestOperation, LastTestOperation},
-	}
+	all[insertDelivery] = insert("delivery", "delivery", columnsOf(tableDelivery), 1)
 }
 
 func testStatements() []store.Statement {
 	all := []store.Statement{update("raise", "item", []string{"i_price"}, []string{"i_id"}, store.Add("i_price", store.Parameter(2))),
 		read("price", "item", []string{"i_price"}, "i_id")}
-	for _, r := range testRanges() {
-		all = append(all, store.Statement{Name: "remove_" + r.table, Verb: store.Delete, Table: r.table,
-			Where: []store.Condition{where(r.column, store.AtLeast, 1), where(r.column, store.Below, 2)}})
+	for _, t := range tables() {
+		all = append(all, store.Statement{Name: "remove_" + t.name, Verb: store.Delete, Table: t.name,
+			Where: []store.Condition{where(t.columns[0], store.AtLeast, 1), where(t.columns[0], store.Below, 2)}})
 	}
 	return all
 }

@@ -3,7 +3,6 @@ package tpcc
 import (
 	"strings"
 
-	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -38,13 +37,15 @@ func (k *kept) numbers(withData bool) []*int64 {
 	return []*int64{&k.texts}
 }
 
-func keptOf(names []string, fields []any) kept {
+// keptOf is of a row with these fields.
+func keptOf(r row, fields []any) kept {
 	k := kept{told: true}
-	for i, field := range fields {
+	customer, _ := r.(*Customer)
+	for _, field := range fields {
 		text, is := field.(*string)
 		switch {
 		case !is:
-		case names[i] == customerData:
+		case customer != nil && text == &customer.Data:
 			k.keepData(*text)
 		default:
 			k.texts = addText(k.texts, *text)
@@ -78,7 +79,7 @@ func (k *kept) differs(want kept) bool {
 	return k.told && (k.texts != want.texts || k.data != want.data || k.notes != want.notes)
 }
 
-func rowTexts[T any](c store.Columns[T], row *T) kept { return keptOf(c.Names, c.Fields(row)) }
+func rowTexts(r row) kept { return keptOf(r, r.fields()) }
 
 // NotJudged lists the columns that are judged in part.
 func NotJudged() []definition.Unjudged {

@@ -8,9 +8,7 @@ import (
 	"testing"
 
 	"assay/check"
-	"assay/history"
 	"assay/internal/expect"
-	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -41,7 +39,7 @@ func TestNotesOfPayments(t *testing.T) {
 	}
 }
 
-func customerKept(data string) kept { return rowTexts(CustomerColumns(), &Customer{Data: data}) }
+func customerKept(data string) kept { return rowTexts(&Customer{Data: data}) }
 
 // TestNotJudgedAreColumns: what is said not to be judged is a column, and stands in the
 // documents.
@@ -52,7 +50,7 @@ func TestNotJudgedAreColumns(t *testing.T) {
 		if words := strings.Join(strings.Fields(string(page)), " "); !strings.Contains(words, "`"+u.Column+"`") || !strings.Contains(words, u.What) {
 			t.Errorf("docs/guides/tpcc.md does not say that of %s is not judged what is %s", u.Column, u.What)
 		}
-		if u.Table != "customer" || !slices.Contains(CustomerColumns().Names, u.Column) || u.What == "" {
+		if u.Table != "customer" || !slices.Contains(columnsOf(tableCustomer), u.Column) || u.What == "" {
 			t.Errorf("%+v", u)
 		}
 	}
@@ -62,18 +60,18 @@ func TestNotJudgedAreColumns(t *testing.T) {
 func TestAStateOfAnEarlierVersion(t *testing.T) {
 	s := opening(t)
 	since := int64(1_700_000_000_000)
-	for i := range s.rows.Customers {
-		s.rows.Customers[i].Since = since
+	for i := range s.rows[tableCustomer] {
+		s.customer(i).Since = since
 	}
-	for i := range s.rows.Payments {
-		s.rows.Payments[i].Date = since
+	for i := range s.rows[tableHistory] {
+		s.payment(i).Date = since
 	}
-	for i := range s.rows.Orders {
-		s.rows.Orders[i].Entered = since
+	for i := range s.rows[tableOrders] {
+		s.order(i).Entered = since
 	}
-	for i := range s.rows.Lines {
-		if s.rows.Lines[i].Delivered != 0 {
-			s.rows.Lines[i].Delivered = since
+	for i := range s.rows[tableOrderLine] {
+		if s.line(i).Delivered != 0 {
+			s.line(i).Delivered = since
 		}
 	}
 	path := filepath.Join(t.TempDir(), FileState)
@@ -88,7 +86,7 @@ func TestAStateOfAnEarlierVersion(t *testing.T) {
 			t.Errorf("%s: %+v", r.Name, r.Evidence)
 		}
 	}
-	s.rows.Orders[3].Entered++
+	s.order(3).Entered++
 	saveFormer(t, s, path)
 	j = newJudge(smallConfig(), testSeed, definition.Evidence{State: path})
 	if err := j.readState(); err != nil || j.orders.Found != 1 {
@@ -99,31 +97,16 @@ func TestAStateOfAnEarlierVersion(t *testing.T) {
 // saveFormer writes a state as earlier versions have written it.
 func saveFormer(t *testing.T, s *openingStore, path string) {
 	t.Helper()
-	var rows int64
-	err := history.SaveRecords(path, formerMagic, func() {}, func(w *history.RecordWriter) error {
-		err := s.Read(t.Context(), Visitor{
-			Item: former(w, &rows, tagItem, ItemColumns()), Warehouse: former(w, &rows, tagWarehouse, WarehouseColumns()),
-			District: former(w, &rows, tagDistrict, DistrictColumns()), Customer: former(w, &rows, tagCustomer, CustomerColumns()),
-			Payment: former(w, &rows, tagPayment, PaymentColumns()), Order: former(w, &rows, tagOrder, OrderColumns()),
-			NewOrder: former(w, &rows, tagNewOrder, NewOrderColumns()), Line: former(w, &rows, tagLine, OrderLineColumns()),
-			Stock: former(w, &rows, tagStock, StockColumns()), Delivery: former(w, &rows, tagDelivery, DeliveryColumns()),
+	err := stateRows().Former.Save(path, func(int64) {}, func(w *definition.RowWriter) error {
+		return s.read(func(r row) error {
+			var values []int64
+			for _, field := range r.fields() {
+				if number, is := field.(*int64); is {
+					values = append(values, *number)
+				}
+			}
+			return w.Put(r.table(), values...)
 		})
-		if err != nil {
-			return err
-		}
-		return w.Put(tagCount-1, rows)
 	})
 	expect.NoError(t, err)
-}
-
-func former[T any](w *history.RecordWriter, rows *int64, tag byte, c store.Columns[T]) func(T) error {
-	l := newLine(c, false)
-	return func(r T) error {
-		l.row = r
-		for i, field := range l.fields {
-			l.values[i] = *field
-		}
-		*rows++
-		return w.Put(tag-1, l.values...)
-	}
 }

@@ -1,7 +1,6 @@
 package ycsb
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -111,7 +110,7 @@ func (c Config) Validate() error {
 	if _, _, err := mixOf(c.Mix); err != nil {
 		return err
 	}
-	if err := cmp.Or(definition.CheckRanges(c.Flags()), definition.CheckRead(c.Read)); err != nil {
+	if err := definition.CheckFlags(c.Flags()); err != nil {
 		return err
 	}
 	if len(c.Properties) > 0 {
@@ -122,7 +121,7 @@ func (c Config) Validate() error {
 		return &store.OptionError{Option: "--field-bytes", Value: strconv.Itoa(c.FieldBytes),
 			Want: strconv.Itoa(maxRecordBytes/c.Fields) + " or less with --fields " + strconv.Itoa(c.Fields) + ": a record has at most " + strconv.Itoa(maxRecordBytes) + " bytes"}
 	}
-	return definition.OneOf("--distribution", c.Distribution, append(distributions(), "")...)
+	return nil
 }
 
 // Plan lets clients take turns on one thread. Every retry is safe: attempts write own versions.
@@ -158,13 +157,13 @@ func (c *Config) Flags() []definition.Flag {
 		mixes = append(mixes, core.name)
 	}
 	return []definition.Flag{
-		{Name: "mix", Value: &c.Mix, Usage: "YCSB's core workload a, b, c, d, e or f; or shares that add up to 1, such as read=0.7,update=0.2,insert=0.1 (read, update, insert, scan, rmw)", Values: mixes},
+		{Name: "mix", Value: &c.Mix, Usage: "YCSB's core workload a, b, c, d, e or f; or shares that add up to 1, such as read=0.7,update=0.2,insert=0.1 (read, update, insert, scan, rmw)", Values: mixes, Open: true},
 		{Name: "records", Value: &c.Records, Min: 1, Max: MaxRecords, Usage: "how many records are there before the run"},
-		{Name: "distribution", Value: &c.Distribution, Usage: "how records are chosen: zipfian, uniform, latest or hotspot; by default as the mix has it", Values: distributions()},
+		{Name: "distribution", Value: &c.Distribution, Usage: "how records are chosen: zipfian, uniform, latest or hotspot; by default as the mix has it", Values: distributions(), Empty: true},
 		{Name: "fields", Value: &c.Fields, Min: 1, Max: MaxFields, Usage: "fields of a record"},
 		{Name: "field-bytes", Value: &c.FieldBytes, Min: minFieldBytes, Max: MaxFieldBytes, Usage: "bytes of each field"},
 		{Name: "scan-length", Value: &c.ScanLength, Min: 1, Max: MaxScanLength, Usage: "the most records that a scan asks for"},
-		{Name: "read", Value: &c.Read, Usage: "who answers reads and scans, as far as an address names several: primary, secondary-preferred or nearest; reads older than what the same client has seen are counted", Values: store.Readers()},
+		{Name: "read", Value: &c.Read, Usage: "who answers reads and scans, as far as an address names several: primary, secondary-preferred or nearest; reads older than what the same client has seen are counted", Values: store.Readers(), Empty: true},
 		{Name: "property-file", Short: "P", Value: propertyFiles{c}, Usage: "a property file of YCSB's core workload, such as workloada; repeatable, the later one counts"},
 		{Name: "property", Short: "p", Value: propertyValues{c}, Usage: "a property, as NAME=VALUE such as recordcount=1000; repeatable, and counts before any file"},
 		{Name: "key-column", Value: &c.KeyColumn, Usage: "with properties or --use-existing: what the column of the key is called (default " + defaultKeyColumn + "); y_id in tables that YCSB's driver for Cassandra uses"},

@@ -78,13 +78,7 @@ func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, F
 }
 
 func judgeTogether(config Config, seed uint64, e definition.Evidence, together int64) ([]check.Result, Figures, error) {
-	if err := config.Validate(); err != nil {
-		return nil, Figures{}, err
-	}
-	of, err := config.core()
-	if err != nil {
-		return nil, Figures{}, err
-	}
+	of, _ := config.core() // Validate says what is wrong
 	j := &judge{
 		core: of, evidence: e, keys: of.keysOf(seed), contents: newContents(&of, seed),
 		promised: e.Promise == store.Linearizable, clients: map[int]*keyvalue.Progress{}, missing: e.InFlight,

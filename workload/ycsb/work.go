@@ -132,13 +132,7 @@ type work struct {
 
 // Open returns a *store.OptionError for a mix that the database cannot do.
 func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	of, err := c.core()
-	if err != nil {
-		return nil, err
-	}
+	of, _ := c.core() // Validate says what is wrong
 	if why := db.Lacks()[store.OrderedScans]; why != "" && of.shares.has(KindScan) {
 		return nil, &store.OptionError{Option: "scan", Value: "in the order of keys", Reason: why, Want: "a mix without scans: a, b, c, d, f"}
 	}

@@ -45,10 +45,10 @@ type operation func(seq uint64) (done bool, err error)
 func open(address string, rows int64) (rival, error) {
 	config := bank.Defaults()
 	config.Accounts = rows
-	transfers, err := bank.NewTransfers(config, seed)
-	if err != nil {
+	if err := config.Validate(); err != nil {
 		return nil, err
 	}
+	transfers := bank.NewTransfers(config, seed)
 	switch scheme, _, _ := strings.Cut(address, ":"); scheme {
 	case "sqlite":
 		return openSQLite(address, transfers)
