@@ -102,10 +102,7 @@ type work struct {
 }
 
 func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
-	transactions, err := NewTransactions(*c, seed)
-	if err != nil {
-		return nil, err
-	}
+	transactions := &Transactions{*c, seed}
 	w := &work{}
 	w.Loaded = definition.Loaded{Database: db, Loaders: c.Loaders, One: "row", Many: "rows"}
 	for table := Branches; table <= Accounts; table++ {

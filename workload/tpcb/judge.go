@@ -22,12 +22,9 @@ const (
 
 // Judge implements definition.Config. A missing or cut state gives unknown verdicts, malformed
 // files a *history.FormatError. It keeps 17 bytes per account and some 130 per transaction.
-func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	transactions, err := NewTransactions(*c, seed)
-	if err != nil {
-		return definition.Judgement{}, err
-	}
-	j := &judge{transactions: transactions, evidence: e, moments: map[int64]int64{},
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (out definition.Judgement, err error) {
+	transactions := &Transactions{*c, seed}
+	j := &judge{transactions: transactions, evidence: e, moments: map[int64]int64{}, unanswered: map[int64]int64{},
 		total: check.Result{Name: CheckTotal}, balances: check.Result{Name: CheckBalances}}
 	for table := range j.tables {
 		n := transactions.rows(table) + 1
@@ -39,9 +36,9 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 		return fmt.Sprintf("%+d to account %d, teller %d, branch %d", x.Delta, x.Account, x.Teller, x.Branch)
 	}
 	if j.missing, err = j.journal.Read(e, state(), j.record, j.row); err != nil {
-		return definition.Judgement{}, err
+		return out, err
 	}
-	out := definition.Judgement{Counts: j.journal.Counts,
+	out = definition.Judgement{Counts: j.journal.Counts,
 		Results: []check.Result{j.journal.Result(j.missing), j.judgeTotal(), j.judgeBalances(), j.judgeOrder()}}
 	out.Notes = e.UnknownNotes("unknown transaction", "unknown transactions", j.journal.Unknown, j.journal.Applied)
 	return out, nil
@@ -54,9 +51,9 @@ type judge struct {
 	tables       [History]holdings
 	// sum adds balances or amounts by table; read counts rows.
 	sum, read [History + 1]int64
-	// answers are acknowledged balances; unanswered are transactions with a row and no answer.
-	answers    []answer
-	unanswered []answer
+	answers   []answer // acknowledged balances
+	// unanswered are the accounts of transactions that may have been done without an answer, by id.
+	unanswered map[int64]int64
 	// moments are of acknowledged transactions; fillers are hashes of the tables' fillers.
 	moments map[int64]int64
 	fillers [History]int64
@@ -87,7 +84,7 @@ func (j *judge) record(op *history.Op) error {
 		}
 		j.answers = append(j.answers, answer{j.transactions.At(id).Account, id, op.Values[0]})
 	case op.Last && (op.Final == history.Unknown || op.Final == history.Committed):
-		j.unanswered = append(j.unanswered, answer{account: j.transactions.At(id).Account, id: id})
+		j.unanswered[id] = j.transactions.At(id).Account
 	}
 	return nil
 }
@@ -131,7 +128,7 @@ func (j *judge) historyRow(x Transaction, also []int64) {
 		wrong = fmt.Sprintf("has a row of the moment %d, and %d was sent", also[0], sent)
 	}
 	if outcome, _ := j.journal.Outcome(x.ID); outcome == history.Unknown { // perhaps without a record
-		j.unanswered = append(j.unanswered, answer{account: asked.Account, id: x.ID})
+		j.unanswered[x.ID] = asked.Account
 	}
 	j.journal.Row(x.ID, wrong)
 	for table, key := range [...]int64{Branches: x.Branch, Tellers: x.Teller, Accounts: x.Account} {
@@ -197,8 +194,8 @@ func (j *judge) judgeOrder() check.Result {
 	r := check.Result{Name: CheckOrder}
 	slices.SortFunc(j.answers, func(x, y answer) int { return cmp.Or(cmp.Compare(x.account, y.account), cmp.Compare(x.id, y.id)) })
 	unsure := map[int64]int{}
-	for _, u := range j.unanswered {
-		unsure[u.account]++
+	for _, account := range j.unanswered {
+		unsure[account]++
 	}
 	for from := 0; from < len(j.answers); {
 		to := from + 1

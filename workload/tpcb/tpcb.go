@@ -64,15 +64,6 @@ type Transactions struct {
 	seed   uint64
 }
 
-// NewTransactions returns the transactions of a configuration and seed, or Config.Validate's
-// error.
-func NewTransactions(c Config, seed uint64) (*Transactions, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	return &Transactions{c, seed}, nil
-}
-
 // At returns the transaction of an id.
 func (t *Transactions) At(id int64) Transaction {
 	r := workload.NewRandom(t.seed, uint64(id))
