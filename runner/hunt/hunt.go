@@ -103,8 +103,8 @@ func Go(ctx context.Context, s *State, ground Ground, o Options) error {
 		return err
 	}
 	s.States, s.Faults = h.space.States(), kinds(h.space.Faults)
-	if s.Patience == 0 {
-		s.Patience = leastPatience
+	if s.Patience == nil {
+		s.Patience = map[string]time.Duration{}
 	}
 	h.ends = time.Now().Add(o.For)
 	err = h.save()
@@ -143,7 +143,7 @@ func (h *Hunt) enough() bool {
 func (h *Hunt) next() Plan {
 	r := rand.New(rand.NewPCG(h.Seed, uint64(h.Plans)))
 	if !h.Random {
-		h.space.Lines, h.space.Apart = h.Coverage.again(), h.Patience > 0
+		h.space.Lines, h.space.Apart = h.Coverage.again(), len(h.space.away(h.Patience)) > 0
 	}
 	if h.Plans == 0 && h.First != nil {
 		return *h.First
@@ -225,7 +225,9 @@ func (h *Hunt) step(ctx context.Context) (problem, err error) {
 		h.varied.Varied++
 	}
 	fresh := h.Coverage.Add(t.Seen)
-	h.wait(p)
+	if t.Result != nil {
+		h.wait(p, t.Seen)
+	}
 	if fresh > 0 && t.Result != nil && !h.Random {
 		h.keep(Kept{Plan: p, Fresh: fresh, Seconds: time.Since(began).Round(time.Second).Seconds()})
 	}

@@ -334,25 +334,37 @@ func TestFirstFinding(t *testing.T) {
 	}
 }
 
-// TestPatience: plans with failovers grow until one came, and end if none ever does.
+// TestPatience: plans with a kind of failover grow until one came, and end if none ever does. A
+// primary that hands over at once says nothing of one that is killed.
 func TestPatience(t *testing.T) {
 	for _, c := range []struct {
 		comes time.Duration
 		want  string
 	}{{time.Hour, "20s 40s 1m0s -1ns -1ns"}, {30 * time.Second, "20s 40s 40s 40s 40s"}} {
-		h := &Hunt{State: &State{Patience: leastPatience}, space: space(t, "patroni:3")}
+		h := &Hunt{State: &State{Patience: map[string]time.Duration{}}, space: space(t, "patroni:3")}
+		another := Seen{States: []string{stateName(ledAnother, oneHit)}}
 		var got []string
 		for range 5 {
-			got = append(got, h.Patience.String())
-			h.wait(Plan{Duration: h.Patience / 2, Faults: []string{"kill primary"}})
-			h.wait(Plan{Duration: max(h.Patience, 0)})
-			if h.Patience > c.comes {
-				h.Coverage.Add(Seen{States: []string{stateName(ledAnother, oneHit)}})
+			patience := patienceOf(h.Patience, "kill")
+			got = append(got, patience.String())
+			long := max(patience, 0)
+			h.wait(Plan{Duration: long / 2, Faults: []string{"kill primary at 1s for 50s"}}, Seen{})
+			h.wait(Plan{Duration: long, Faults: []string{"kill secondary at 1s for 50s"}}, Seen{})
+			h.wait(Plan{Duration: long, Faults: []string{"kill primary at 1s for 10ms"}}, Seen{})
+			h.wait(Plan{Duration: long}, Seen{})
+			h.wait(Plan{Duration: long, Faults: []string{"stop primary at 1s for 50s"}}, another)
+			seen := Seen{}
+			if patience > c.comes {
+				seen = another
 			}
-			h.wait(Plan{Duration: max(h.Patience, 0), Faults: []string{"kill primary"}})
+			h.wait(Plan{Duration: long, Faults: []string{"kill primary at 1s for 50s", "stop n1 at 2s"}}, seen)
 		}
-		if text := strings.Join(got, " "); text != c.want {
-			t.Errorf("a failover after %v: %s, want %s", c.comes, text, c.want)
+		if text := strings.Join(got, " "); text != c.want || patienceOf(h.Patience, "stop") != leastPatience {
+			t.Errorf("a failover after %v: %s, want %s; %v", c.comes, text, c.want, h.Patience)
+		}
+		kills := slices.ContainsFunc(h.space.away(h.Patience), func(f fault.Fault) bool { return f.Action == "kill" })
+		if kills != (c.comes < time.Hour) {
+			t.Errorf("a failover after %v: plans with kills: %v", c.comes, kills)
 		}
 	}
 }

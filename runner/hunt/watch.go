@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/cluster"
+	"assay/fault"
 	"assay/history"
 )
 
@@ -61,17 +62,20 @@ func stateName(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")
 }
 
-// wait makes plans with failovers longer after a long enough plan in which no other node took
-// writes, until one ever does.
-func (h *Hunt) wait(p Plan) {
-	led := func(state string) bool { return strings.HasPrefix(state, ledAnother) }
-	switch longest := min(mostPatience, h.space.Longest); {
-	case !h.space.Led || h.Patience < 0 || p.Duration < h.Patience || len(p.Faults) == 0:
-	case slices.ContainsFunc(slices.Collect(maps.Keys(h.Coverage.States)), led):
-	case h.Patience >= longest:
-		h.Patience = -1
+// wait makes plans with a kind of fault longer after a long enough one that began with it, if no
+// other node took writes there.
+func (h *Hunt) wait(p Plan, seen Seen) {
+	if !h.space.Led || len(p.Faults) == 0 || slices.ContainsFunc(seen.States, func(state string) bool { return strings.HasPrefix(state, ledAnother) }) {
+		return
+	}
+	f, err := fault.Parse(p.Faults[0])
+	patience, longest := patienceOf(h.Patience, f.Action), min(mostPatience, h.space.Longest)
+	switch {
+	case err != nil || !f.AimsAtPrimary() || patience < 0 || p.Duration < patience || f.For < patience/2:
+	case patience >= longest:
+		h.Patience[f.Action] = -1
 	default:
-		h.Patience = min(h.Patience*2, longest)
+		h.Patience[f.Action] = min(patience*2, longest)
 	}
 }
 
