@@ -248,7 +248,7 @@ func (c *Comparison) Document() report.Document {
 	a, b := c.Servers[0], c.Servers[1]
 	first, second := a.Product+" ("+a.Database+")", b.Product+" ("+b.Database+")"
 	d := report.Document{Title: "One application on two servers", Command: c.Again, Verdicts: []report.DocumentVerdict{{
-		Text: fmt.Sprintf("%d answers are the same, %d are not, %d are not compared", c.Same, len(c.Differences), c.Unsteady), Good: len(c.Differences) == 0, Unsure: !c.Compared()}}}
+		Text: fmt.Sprintf("%d answers are the same, %d are not, %d are not compared", c.Same, len(c.Differences), c.Unsteady), Verdict: report.AnswerOf(len(c.Differences) == 0, c.Compared()).Verdict()}}}
 	d.Tables = append(d.Tables, report.Table{Title: "The application", Head: []string{"on", "it", "seconds", "log"}, Words: []int{1}, Rows: [][]string{
 		{first, a.Ended, fmt.Sprintf("%.2f", a.Seconds), a.Log}, {second, b.Ended, fmt.Sprintf("%.2f", b.Seconds), b.Log}}})
 	different := report.Table{Title: "Answers that differ", Head: []string{"statement", "values", "what", first, second}, Words: []int{1, 2, 3, 4}}

@@ -165,7 +165,7 @@ func (r *Report) again(t Try) string {
 func (r *Report) Document() report.Document {
 	d := report.Document{Title: "What " + r.Title() + " does when its database fails", Command: r.Again, Notes: r.Notes}
 	for _, o := range r.outcomes() {
-		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: o.line(), Good: o.verdict == check.Valid, Unsure: o.verdict == check.Allowed || o.verdict == check.Unknown})
+		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: o.line(), Verdict: o.verdict})
 	}
 	events := report.Table{Title: "Events", Head: []string{"event", "at", "what happened", "what the application did next", "more", "log"}, Words: []int{1, 2, 3, 4, 5}}
 	for _, t := range r.Tries {

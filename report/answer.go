@@ -1,7 +1,9 @@
 package report
 
-// Answer says whether a threshold, a gate or an objective was kept. All forms of the report take
-// mark and word from it.
+import "assay/check"
+
+// Answer says whether a threshold, a gate or an objective was kept. All forms of the report take the
+// word from it, and the mark from its Verdict.
 type Answer uint8
 
 const (
@@ -22,18 +24,12 @@ func AnswerOf(kept, holds bool) Answer {
 	return Missed
 }
 
-// Mark is the sign before the answer.
-func (a Answer) Mark() string { return [...]string{"?", mark(true), mark(false)}[a] }
-
 // String is the word beside the mark, for readers who do not see it.
 func (a Answer) String() string { return [...]string{"not answered", "kept", "MISSED"}[a] }
 
-// Class is the style of its box in pages.
-func (a Answer) Class() string { return [...]string{"unsure", "valid", "violated"}[a] }
-
-// Verdict is the answer as a line of a document.
-func (a Answer) Verdict(text string) DocumentVerdict {
-	return DocumentVerdict{Text: text, Good: a == Kept, Unsure: a == NotAnswered}
+// Verdict is the one whose mark and color the answer has.
+func (a Answer) Verdict() check.Verdict {
+	return [...]check.Verdict{check.Unknown, check.Valid, check.Violated}[a]
 }
 
 func (r *Result) answerOf(t *Threshold) Answer {

@@ -99,7 +99,7 @@ func (t *textWriter) verdict(r *Result) {
 			valid = append(valid, c.Name)
 			continue
 		}
-		t.field(checkMark(c.Verdict)+" "+c.Name, cut(answer(c), briefText))
+		t.field(Mark(c.Verdict)+" "+c.Name, cut(answer(c), briefText))
 		if len(c.Evidence) == 0 || shown == shownKinds {
 			continue
 		}
@@ -111,7 +111,7 @@ func (t *textWriter) verdict(r *Result) {
 		t.item("", cut(c.Evidence[0].Kind+": "+evidenceText(c.Evidence[0]), briefText)+more)
 	}
 	if len(valid) > 0 {
-		t.field(checkMark(check.Valid)+" valid", strings.Join(valid, ", "))
+		t.field(Mark(check.Valid)+" valid", strings.Join(valid, ", "))
 	}
 	for _, n := range r.NotApplicable {
 		t.field(notApplicableMark+" "+n.Name, cut("not applicable: "+n.Reason, briefText))
@@ -172,7 +172,7 @@ func (t *textWriter) outages(r *Result) {
 func (t *textWriter) thresholds(r *Result) {
 	for i, h := range r.Thresholds {
 		a := r.answerOf(&h)
-		t.field(when(i == 0, "thresholds"), a.Mark()+" "+measuredValue(&h)+"   "+h.Text+"   "+a.String())
+		t.field(when(i == 0, "thresholds"), Mark(a.Verdict())+" "+measuredValue(&h)+"   "+h.Text+"   "+a.String())
 	}
 }
 

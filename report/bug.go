@@ -30,7 +30,7 @@ func (b Bug) Document() Document {
 	r := clean(b.Result)
 	d := Document{Title: b.title(r)}
 	found := joined(": ", check.Counted(b.Check.Found, "finding", "findings")+" in "+b.Check.Name, b.kinds())
-	d.Verdicts = []DocumentVerdict{{Text: joined(": ", b.Check.Verdict.String(), found), Unsure: b.Check.Verdict != check.Violated}}
+	d.Verdicts = []DocumentVerdict{{Text: joined(": ", b.Check.Verdict.String(), found), Verdict: b.Check.Verdict}}
 	d.Tables = append(d.Tables, settingTable("Promised and found", "what", b.promised(r)), settingTable("What was tested", "what", b.tested(r)))
 	d.Tables = append(d.Tables, Table{Title: "Again", Drawn: b.again()})
 	d.Tables = append(d.Tables, b.history()...)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	template "github.com/DataDog/datadog-agent/pkg/template/html"
+
+	"assay/check"
 )
 
 //go:embed assets/document.html
@@ -61,34 +63,13 @@ func (d *Document) Append(name string, more Document) {
 	}
 }
 
-// DocumentVerdict is one line of a document, marked as good, bad, or neither.
+// DocumentVerdict is one line of a document with the mark of its verdict. What is not to be believed
+// is unknown.
 type DocumentVerdict struct {
-	Text string
-	Good bool
-	// Unsure is true if the line is neither good nor bad: something is allowed or not to be
-	// believed. Good is false then.
-	Unsure bool
-	// Unmeasured is true if all runs are valid and some measurement is not. Unsure is true then.
+	Text    string
+	Verdict check.Verdict
+	// Unmeasured is true if all runs are valid and some measurement is not. Verdict is unknown then.
 	Unmeasured bool
-}
-
-// Mark is a tick, a cross or a question mark.
-func (v DocumentVerdict) Mark() string {
-	if v.Unsure {
-		return "?"
-	}
-	return mark(v.Good)
-}
-
-// Class is the line's style in pages: valid, violated or unsure.
-func (v DocumentVerdict) Class() string {
-	switch {
-	case v.Unsure:
-		return "unsure"
-	case v.Good:
-		return "valid"
-	}
-	return "violated"
 }
 
 // Text writes the document for the terminal, without its charts.
@@ -118,7 +99,7 @@ func (d Document) Text(w io.Writer, o TextOptions) error {
 		t.gap()
 	}
 	for _, v := range d.Verdicts {
-		t.line(v.Mark() + " " + v.Text)
+		t.line(Mark(v.Verdict) + " " + v.Text)
 	}
 	if o.Report != "" {
 		t.field("report", o.Report)
@@ -134,7 +115,7 @@ func (d Document) Markdown(w io.Writer) error {
 		m.raw(escape(answer))
 	}
 	for _, v := range d.Verdicts {
-		m.raw(v.Mark() + " **" + escape(v.Text) + "**")
+		m.Verdict(v)
 	}
 	if d.Picture != "" {
 		m.Image(d.Title, d.Picture)

@@ -24,7 +24,7 @@ func (t *textWriter) checks(r *Result) {
 	}
 	width = max(labelWidth, min(width, 20)+4)
 	for _, c := range r.Checks {
-		t.block("", pad(checkMark(c.Verdict)+" "+plain(c.Name), width), answer(c))
+		t.block("", pad(Mark(c.Verdict)+" "+plain(c.Name), width), answer(c))
 	}
 	for _, n := range r.NotApplicable {
 		t.block("", pad(notApplicableMark+" "+plain(n.Name), width), "not applicable: "+n.Reason)

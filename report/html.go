@@ -56,11 +56,10 @@ func parsePage() (*template.Template, error) {
 		"sections": sections, "roundTables": roundTables,
 		"nodeTables": nodeTables, "accountTable": accountTable,
 		"serverReasons": serverReasons, "settingTable": settingTable, "setup": setup, "further": further,
-		"subject": subject, "mark": checkMark, "verdictLine": verdictLine, "meaning": meaning, "measurementLine": measurementLine,
-		"thresholdsLine": thresholdsLine, "thresholdsClass": func(r *Result) string { return answerOfAll(r).Class() },
+		"subject": subject, "mark": Mark, "verdictLine": verdictLine, "meaning": meaning, "measurementLine": measurementLine,
+		"thresholdsLine": thresholdsLine, "thresholdsClass": func(r *Result) check.Verdict { return answerOfAll(r).Verdict() },
 		"leftAligned": Table.Left, "doubted": Table.Doubted, "cellMark": Table.Mark, "cellLink": Table.Link, "unmarked": Table.Unmarked,
 		"cardFigure": card.Figure, "cardOff": card.Off, "sectionCharts": section.Drawn, "lineLabel": drawnLine.Label,
-		"verdictClass": DocumentVerdict.Class, "verdictMark": DocumentVerdict.Mark,
 		"isZero": time.Time.IsZero, "formatTime": time.Time.Format,
 		"pageScript": func() template.JS { return template.JS(pageScript) },
 	}).Parse(pageTemplate)
@@ -167,7 +166,7 @@ func checkViews(r *Result) []checkView {
 	var all []checkView
 	taken := map[string]bool{}
 	for _, c := range r.Checks {
-		j := checkView{Result: c, ID: unique(taken, "check "+c.Name), Mark: checkMark(c.Verdict)}
+		j := checkView{Result: c, ID: unique(taken, "check "+c.Name), Mark: Mark(c.Verdict)}
 		for _, e := range c.Evidence {
 			s := shownEvidence{Evidence: e, Summary: evidenceText(e)}
 			if cycle := cycleOf(e); cycle != nil {

@@ -175,7 +175,7 @@ func (m *MarkdownText) Heading(level int, text string) {
 // Verdict adds the line of a verdict, if it has a text.
 func (m *MarkdownText) Verdict(v DocumentVerdict) {
 	if v.Text != "" {
-		m.raw(v.Mark() + " **" + escape(v.Text) + "**")
+		m.raw(Mark(v.Verdict) + " **" + escape(v.Text) + "**")
 	}
 }
 

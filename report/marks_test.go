@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"assay/check"
 	"assay/internal/expect"
 )
 
@@ -30,7 +31,7 @@ func TestThresholdMarks(t *testing.T) {
 
 // TestDocumentMarks: the same of a gate, which otherwise only a color would tell.
 func TestDocumentMarks(t *testing.T) {
-	d := Document{Title: "two runs", Verdicts: []DocumentVerdict{{Text: "gate missed", Good: false}, {Text: "gate kept", Good: true}}}
+	d := Document{Title: "two runs", Verdicts: []DocumentVerdict{{Text: "gate missed", Verdict: check.Violated}, {Text: "gate kept", Verdict: check.Valid}}}
 	var terminal, markdown, page bytes.Buffer
 	expect.NoError(t, errors.Join(d.Text(&terminal, TextOptions{}), d.Markdown(&markdown), d.HTML(&page)))
 	for text, wants := range map[string][]string{

@@ -20,7 +20,7 @@ func Summary(w io.Writer, r *Result, page string) error {
 	r = clean(r)
 	m := &MarkdownText{}
 	m.raw("## " + escape(subject(r)))
-	m.raw(checkMark(r.Verdict) + " **" + escape(verdictLine(r)) + "**")
+	m.Verdict(DocumentVerdict{Text: verdictLine(r), Verdict: r.Verdict})
 	if r.Exit.Code != ExitValid {
 		m.raw(fmt.Sprintf("Exit code %d:", r.Exit.Code))
 		m.Items(r.Exit.Reasons)
@@ -91,7 +91,7 @@ func (m *MarkdownText) firstFindings(c check.Result) {
 func (h *History) Summary(w io.Writer) error {
 	m := &MarkdownText{}
 	m.raw("## " + escape(filepath.Base(h.Path)))
-	m.raw(checkMark(h.Verdict) + " **" + escape(h.verdict(strings.ToUpper(h.Verdict.String()))) + "**")
+	m.Verdict(DocumentVerdict{Text: h.verdict(strings.ToUpper(h.Verdict.String())), Verdict: h.Verdict})
 	if h.Detail != "" {
 		m.raw(escape(h.Detail))
 	}
@@ -103,6 +103,6 @@ func (h *History) Summary(w io.Writer) error {
 func SummaryOfProblem(w io.Writer, what, problem string) error {
 	m := &MarkdownText{}
 	m.raw("## " + escape(what))
-	m.raw(mark(false) + " **could not run: " + escape(problem) + "**")
+	m.Verdict(DocumentVerdict{Text: "could not run: " + problem})
 	return m.Write(w)
 }

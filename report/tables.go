@@ -86,7 +86,7 @@ func (t Table) Left(column int) bool { return column == 0 || slices.Contains(t.W
 
 // Mark is a cell's tick or cross, or empty. Screen readers skip it, since words repeat it.
 func (t Table) Mark(cell string) string {
-	for _, m := range []string{mark(true), mark(false)} {
+	for _, m := range []string{Mark(check.Valid), Mark(check.Violated)} {
 		if strings.HasPrefix(cell, m+" ") {
 			return m
 		}
@@ -219,7 +219,8 @@ func throughputTable(r *Result) Table {
 func thresholdTable(r *Result) Table {
 	t := Table{Title: "Thresholds", Head: []string{"threshold", "measured", "result"}, Words: []int{2}}
 	for _, h := range r.Thresholds {
-		t.Rows = append(t.Rows, []string{h.Text, r.answerOf(&h).Mark() + " " + measuredValue(&h), r.answerOf(&h).String()})
+		a := r.answerOf(&h)
+		t.Rows = append(t.Rows, []string{h.Text, Mark(a.Verdict()) + " " + measuredValue(&h), a.String()})
 	}
 	return t
 }
@@ -227,7 +228,7 @@ func thresholdTable(r *Result) Table {
 func checkTable(r *Result) Table {
 	t := Table{Title: "Checks", Head: []string{"check", "verdict", "detail"}, Words: []int{1, 2}}
 	for _, c := range r.Checks {
-		t.Rows = append(t.Rows, []string{c.Name, checkMark(c.Verdict) + " " + c.Verdict.String(), c.Detail})
+		t.Rows = append(t.Rows, []string{c.Name, Mark(c.Verdict) + " " + c.Verdict.String(), c.Detail})
 	}
 	for _, n := range r.NotApplicable {
 		t.Rows = append(t.Rows, []string{n.Name, notApplicableMark + " not applicable", n.Reason})

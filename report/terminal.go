@@ -203,10 +203,13 @@ func (t *textWriter) judgements(r *Result) {
 	}
 }
 
-func checkMark(v check.Verdict) string {
+// Mark is the sign of a verdict.
+func Mark(v check.Verdict) string {
 	switch v {
-	case check.Valid, check.Violated:
-		return mark(v == check.Valid)
+	case check.Valid:
+		return "✓"
+	case check.Violated:
+		return "✗"
 	case check.Allowed:
 		return "!"
 	}
@@ -215,13 +218,6 @@ func checkMark(v check.Verdict) string {
 
 // notApplicableMark stands before a check without a subject.
 const notApplicableMark = "-"
-
-func mark(good bool) string {
-	if good {
-		return "✓"
-	}
-	return "✗"
-}
 
 func measuredValue(h *Threshold) string {
 	if h.Missing != "" {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/check"
 	"assay/report"
 )
 
@@ -78,7 +79,7 @@ func (a Answer) Mark() string {
 	if a.Known {
 		return ""
 	}
-	return report.DocumentVerdict{Unsure: true}.Mark()
+	return report.Mark(check.Unknown)
 }
 
 // TakeLead moves a section's chart to the lead: the figure's lines, or its bars, or the first.
@@ -115,23 +116,23 @@ func (a *Article) Headline() []report.DocumentVerdict {
 		switch {
 		case v.Unmeasured:
 			unmeasured = append(unmeasured, s.Title)
-		case v.Unsure:
-			unsure = append(unsure, v)
-		case v.Good:
+		case v.Verdict == check.Valid:
 			good = append(good, s.Title)
-		default:
+		case v.Verdict == check.Violated:
 			bad = append(bad, v)
+		default:
+			unsure = append(unsure, v)
 		}
 	}
 	lines := append(bad, unsure...)
 	if len(unmeasured) > 0 {
-		lines = append(lines, report.DocumentVerdict{Text: "every run is VALID, but some measurements are INVALID: " + strings.Join(unmeasured, ", "), Unsure: true})
+		lines = append(lines, report.DocumentVerdict{Text: "every run is VALID, but some measurements are INVALID: " + strings.Join(unmeasured, ", ")})
 	}
 	switch {
 	case len(good) > 0 && len(lines) == 0:
-		lines = append(lines, report.DocumentVerdict{Text: "every run is VALID, and so is its measurement", Good: true})
+		lines = append(lines, report.DocumentVerdict{Text: "every run is VALID, and so is its measurement", Verdict: check.Valid})
 	case len(good) > 0:
-		lines = append(lines, report.DocumentVerdict{Text: "VALID, with their measurements: " + strings.Join(good, ", "), Good: true})
+		lines = append(lines, report.DocumentVerdict{Text: "VALID, with their measurements: " + strings.Join(good, ", "), Verdict: check.Valid})
 	}
 	return lines
 }

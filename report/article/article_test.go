@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/check"
 	"assay/internal/expect"
 	"assay/report"
 )
@@ -18,13 +19,13 @@ func example() *Article {
 	return &Article{Name: "bank", Title: "A <study>", Question: "Does *more* help?", Setup: "## Machines\n\nOne.\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1))",
 		Facts: []report.Setting{{Name: "runs", Value: "10"}}, Overviews: []report.Table{overview},
 		Sections: []Section{
-			{Name: "transfers", Title: "Transfers", Before: "Before.", After: "After.", Verdict: report.DocumentVerdict{Text: "VALID in 10 of 10 runs", Good: true}, Tables: []report.Table{table}, Source: "a report",
+			{Name: "transfers", Title: "Transfers", Before: "Before.", After: "After.", Verdict: report.DocumentVerdict{Text: "VALID in 10 of 10 runs", Verdict: check.Valid}, Tables: []report.Table{table}, Source: "a report",
 				Notes:    []string{"a note"},
 				Bars:     []report.BarChart{{Title: "Throughput", Along: "throughput", Bars: []report.Bar{{Name: "clients=1", Value: 700, Low: 650, High: 750, Runs: []float64{650, 750}}}}},
 				Lines:    []report.LineChart{{Title: "Throughput by clients", Across: "clients", Up: "throughput", Lines: []report.ChartLine{{Name: "measured", Points: [][2]float64{{1, 700}, {8, 900}}}}}},
 				Findings: []Finding{{Title: FindingTitle("Transfers", "a"), Lines: []string{"1 <lost>"}}},
 				Runs:     []report.Table{{Title: "Every run", Head: []string{"run"}, Rows: [][]string{{"1 bank"}}}}},
-			{Name: "faults", Title: "Faults", Verdict: report.DocumentVerdict{Text: "VIOLATED in 1 of 5 runs"}, Problem: "not as asked for"},
+			{Name: "faults", Title: "Faults", Verdict: report.DocumentVerdict{Text: "VIOLATED in 1 of 5 runs", Verdict: check.Violated}, Problem: "not as asked for"},
 		},
 		Answers:  []Answer{{Ask: "Does it <help>?", Sentence: "With 8, throughput is 29 % higher.", Known: true}, {Ask: "And half?", Sentence: "Not known: no such configuration."}},
 		Compared: report.Table{Title: "What the answers rest on", Head: []string{"compared", "with"}, Rows: [][]string{{"8", "1"}}},
@@ -108,20 +109,20 @@ func TestCharts(t *testing.T) {
 func TestHeadline(t *testing.T) {
 	a := example()
 	lines := a.Headline()
-	if len(lines) != 2 || lines[0].Good || lines[0].Unsure || !lines[1].Good {
+	if len(lines) != 2 || lines[0].Verdict != check.Violated || lines[1].Verdict != check.Valid {
 		t.Errorf("%+v", lines)
 	}
 	a.Sections = a.Sections[:1]
-	if lines := a.Headline(); len(lines) != 1 || !lines[0].Good || !strings.Contains(lines[0].Text, "every run") {
+	if lines := a.Headline(); len(lines) != 1 || lines[0].Verdict != check.Valid || !strings.Contains(lines[0].Text, "every run") {
 		t.Errorf("%+v", lines)
 	}
-	a.Sections[0].Verdict = report.DocumentVerdict{Text: "INVALID", Unsure: true}
-	if lines := a.Headline(); len(lines) != 1 || !lines[0].Unsure {
+	a.Sections[0].Verdict = report.DocumentVerdict{Text: "INVALID"}
+	if lines := a.Headline(); len(lines) != 1 || lines[0].Verdict != check.Unknown {
 		t.Errorf("invalid measurements are headed by %+v", lines)
 	}
-	unmeasured := report.DocumentVerdict{Text: "VALID in 5 of 5 runs; the measurement is INVALID in 2", Unsure: true, Unmeasured: true}
+	unmeasured := report.DocumentVerdict{Text: "VALID in 5 of 5 runs; the measurement is INVALID in 2", Unmeasured: true}
 	a.Sections = append(a.Sections, Section{Title: "YCSB", Verdict: unmeasured}, Section{Title: "TPC-B", Verdict: unmeasured})
-	if lines := a.Headline(); len(lines) != 2 || !lines[1].Unsure || !strings.HasSuffix(lines[1].Text, ": YCSB, TPC-B") {
+	if lines := a.Headline(); len(lines) != 2 || lines[1].Verdict != check.Unknown || !strings.HasSuffix(lines[1].Text, ": YCSB, TPC-B") {
 		t.Errorf("two experiments without a finding are headed by %+v", lines)
 	}
 }

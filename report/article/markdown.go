@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"assay/check"
 	"assay/report"
 )
 
@@ -37,7 +38,7 @@ func (a *Article) Markdown(w io.Writer) error {
 	for i, s := range a.Sections {
 		m.Heading(2, s.Title)
 		m.Raw(below(s.Before))
-		if !s.Verdict.Good { // as the headline says of the others
+		if s.Verdict.Verdict != check.Valid { // as the headline says of the others
 			m.Verdict(s.Verdict)
 		}
 		if s.Problem != "" {

@@ -347,11 +347,11 @@ func TestDocuments(t *testing.T) {
 	text.Reset()
 	expect.NoError(t, summary.Text(&text, report.TextOptions{}))
 	expect.Text(t, "the summary", text.String(), "before", "VALID in 5 of 5 runs", "after: VIOLATED in 1 of 6 runs, VALID in 5 of 6 runs", "Runs that are not made yet: never (5 of 5)", "? never: no run has a result")
-	if v := summary.Verdicts[1]; v.Good || !strings.HasSuffix(v.Text, "; 1 run is missing") {
+	if v := summary.Verdicts[1]; v.Verdict != check.Violated || !strings.HasSuffix(v.Text, "; 1 run is missing") {
 		t.Errorf("a run could not be made: %+v", v)
 	}
 	b.Runs = b.Runs[2:] // all valid, and one could not be made
-	if v := VerdictOf([]Group{b}); v.Good || !v.Unsure {
+	if v := VerdictOf([]Group{b}); v.Verdict != check.Unknown {
 		t.Errorf("%+v", v)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/check"
 	"assay/internal/expect"
 	"assay/report"
 )
@@ -56,7 +57,7 @@ func TestDoubtfulFigures(t *testing.T) {
 	if table := tables[0]; !table.Doubted(table.Rows[0][1]) || table.Doubted(table.Rows[0][2]) {
 		t.Errorf("%q", table.Rows)
 	}
-	if v := VerdictOf([]Group{g}); !v.Unsure || v.Good || v.Mark() != "?" || !strings.Contains(v.Text, "VALID in 5 of 5 runs; the measurement is INVALID in 5") {
+	if v := VerdictOf([]Group{g}); v.Verdict != check.Unknown || !strings.Contains(v.Text, "VALID in 5 of 5 runs; the measurement is INVALID in 5") {
 		t.Errorf("%+v", v)
 	}
 	summary := Summary("bank", []Group{g, configured([]string{"clients=2"}, around(900)...)})

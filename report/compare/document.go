@@ -201,7 +201,7 @@ func verdicts(all []*Comparison) []report.DocumentVerdict {
 			of = " (" + c.B.Name + ")"
 		}
 		for _, g := range c.Gates {
-			lines = append(lines, report.AnswerOf(!g.Missed, !g.Invalid).Verdict("gate "+g.Gate+of+" "+g.Detail))
+			lines = append(lines, report.DocumentVerdict{Text: "gate " + g.Gate + of + " " + g.Detail, Verdict: report.AnswerOf(!g.Missed, !g.Invalid).Verdict()})
 		}
 	}
 	return lines
@@ -297,30 +297,31 @@ func VerdictOf(groups []Group) report.DocumentVerdict {
 	return whole.verdict()
 }
 
-// verdict is bad only if a run is violated, and unsure at best while a run has no result.
+// verdict is the gravest of the group's runs. Unless that is violated, it is unknown while a run has no
+// result, or an invalid measurement.
 func (g Group) verdict() report.DocumentVerdict {
-	name := strings.TrimPrefix(g.Name+": ", ": ")
-	if len(g.Runs) == 0 {
-		return report.DocumentVerdict{Text: name + "no run has a result", Unsure: true}
+	v := report.DocumentVerdict{Text: strings.TrimPrefix(g.Name+": ", ": ")}
+	ends := g.ends()
+	if len(ends) == 0 {
+		v.Text += "no run has a result"
+		return v
 	}
+	v.Verdict = ends[0].verdict
 	var parts []string
-	for _, ended := range []struct {
-		how string
-		n   int
-	}{{"VIOLATED", g.Violated()}, {"UNKNOWN", g.withoutVerdict()}, {"NOT JUDGED", g.notJudged()}, {"ALLOWED", g.ended(check.Allowed)}, {"VALID", g.Valid()}} {
-		if ended.n > 0 {
-			parts = append(parts, fmt.Sprintf("%s in %d of %s", ended.how, ended.n, counted(g)))
-		}
+	for _, e := range ends {
+		parts = append(parts, fmt.Sprintf("%s in %d of %s", strings.ToUpper(e.name), e.runs, counted(g)))
 	}
-	v := report.DocumentVerdict{Text: name + strings.Join(parts, ", "), Good: g.Valid() == len(g.Runs)}
-	v.Unsure = !v.Good && g.Violated() == 0
+	v.Text += strings.Join(parts, ", ")
+	missing := g.Failed + g.Waiting
 	if n := g.Invalid(); n > 0 {
 		v.Text += fmt.Sprintf("; the measurement is INVALID in %d", n)
-		v.Good, v.Unsure, v.Unmeasured = false, v.Good || v.Unsure, v.Good
+		v.Unmeasured = v.Verdict == check.Valid && missing == 0
 	}
-	if n := g.Failed + g.Waiting; n > 0 {
-		v.Text += fmt.Sprintf("; %s missing", check.Counted(int64(n), "run is", "runs are"))
-		v.Good, v.Unsure, v.Unmeasured = false, v.Good || v.Unsure, false
+	if missing > 0 {
+		v.Text += fmt.Sprintf("; %s missing", check.Counted(missing, "run is", "runs are"))
+	}
+	if g.Invalid()+missing > 0 && v.Verdict != check.Violated {
+		v.Verdict = check.Unknown
 	}
 	return v
 }

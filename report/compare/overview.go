@@ -62,7 +62,7 @@ type shown func(g Group, base *Group) string
 // show returns a *LayoutError for an unknown word.
 func (c OverviewColumn) show(like *report.Result) (shown, error) {
 	words := map[string]shown{
-		ShowVerdict:    func(g Group, _ *Group) string { return g.ends() },
+		ShowVerdict:    func(g Group, _ *Group) string { return g.verdicts() },
 		ShowAnomalies:  func(g Group, _ *Group) string { return g.anomalies() },
 		ShowDurability: func(g Group, _ *Group) string { return g.durability() },
 		ShowLoss:       func(g Group, _ *Group) string { return g.loss() },

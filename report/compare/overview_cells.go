@@ -18,20 +18,25 @@ func (g Group) notMade() string {
 	return quantity.None
 }
 
-// ends says how the runs of a group ended, the gravest first.
-func (g Group) ends() string {
+// end is how some runs of a group ended.
+type end struct {
+	verdict check.Verdict
+	name    string
+	runs    int
+}
+
+// ends are the ways in which a group's runs ended, the gravest first.
+func (g Group) ends() []end {
+	all := []end{{check.Violated, "violated", g.Violated()}, {check.Unknown, "unknown", g.withoutVerdict()}, {check.Unknown, "not judged", g.notJudged()},
+		{check.Allowed, "allowed", g.ended(check.Allowed)}, {check.Valid, "valid", g.Valid()}}
+	return slices.DeleteFunc(all, func(e end) bool { return e.runs == 0 })
+}
+
+func (g Group) verdicts() string {
 	var parts []string
-	good, bad := report.DocumentVerdict{Good: true}.Mark(), report.DocumentVerdict{}.Mark()
-	say := func(mark, what string, n int) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s in %d of %s", mark, what, n, counted(g)))
-		}
+	for _, e := range g.ends() {
+		parts = append(parts, fmt.Sprintf("%s %s in %d of %s", report.Mark(e.verdict), e.name, e.runs, counted(g)))
 	}
-	say(bad, "violated", g.Violated())
-	say("?", "no verdict", g.withoutVerdict())
-	say("?", "not judged", g.notJudged())
-	say("!", "allowed", g.ended(check.Allowed))
-	say(good, "valid", g.Valid())
 	if g.Failed > 0 {
 		parts = append(parts, check.Counted(int64(g.Failed), "run", "runs")+" could not be made: "+g.Problem)
 	}
@@ -62,7 +67,7 @@ func (g Group) anomalies() string {
 	}
 	kept := "promised"
 	if g.count(func(r *report.Result) bool { return r.Promise != nil && r.Promise.Kept != nil && !*r.Promise.Kept }) > 0 {
-		kept = report.DocumentVerdict{}.Mark() + " promised and broken"
+		kept = report.Mark(check.Violated) + " promised and broken"
 	}
 	return first.Database.Promise + " " + kept + "; " + text
 }

@@ -74,7 +74,7 @@ func TestOverviewVerdicts(t *testing.T) {
 	e.Groups[1].Failed, e.Groups[1].Problem = 1, "no room"
 	got, links := cells(t, e, OverviewColumn{})
 	want := []string{"✓ valid in 5 of 5 runs",
-		"✗ violated in 1 of 5 runs; ? no verdict in 1 of 5 runs; ! allowed in 1 of 5 runs; ✓ valid in 2 of 5 runs; 1 run could not be made: no room",
+		"✗ violated in 1 of 5 runs; ? unknown in 1 of 5 runs; ! allowed in 1 of 5 runs; ✓ valid in 2 of 5 runs; 1 run could not be made: no room",
 		"not possible: it has no transactions"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
@@ -98,20 +98,20 @@ func TestOverviewVerdicts(t *testing.T) {
 func TestNoVerdictIsNoConviction(t *testing.T) {
 	g := configured([]string{"system=a"}, around(1000)...)
 	g.Runs[0].Result.Verdict = check.Unknown
-	if v := VerdictOf([]Group{g}); !v.Unsure || v.Good || v.Mark() != "?" || v.Text != "UNKNOWN in 1 of 5 runs, VALID in 4 of 5 runs" {
+	if v := VerdictOf([]Group{g}); v.Verdict != check.Unknown || v.Text != "UNKNOWN in 1 of 5 runs, VALID in 4 of 5 runs" {
 		t.Errorf("%+v", v)
 	}
 	for i := range g.Runs {
 		g.Runs[i].Result.Verdict, g.Runs[i].Result.Unasked = check.Unknown, "no invariant was declared"
 	}
-	if v := VerdictOf([]Group{g}); !v.Unsure || v.Good || v.Text != "NOT JUDGED in 5 of 5 runs" {
+	if v := VerdictOf([]Group{g}); v.Verdict != check.Unknown || v.Text != "NOT JUDGED in 5 of 5 runs" {
 		t.Errorf("%+v", v)
 	}
-	if text := g.ends(); text != "? not judged in 5 of 5 runs" {
+	if text := g.verdicts(); text != "? not judged in 5 of 5 runs" {
 		t.Error(text)
 	}
 	convicted(g.Runs[1].Result, "lost", true)
-	if v := VerdictOf([]Group{g}); v.Unsure || v.Good || !strings.HasPrefix(v.Text, "VIOLATED in 1 of 5 runs, NOT JUDGED in 4") {
+	if v := VerdictOf([]Group{g}); v.Verdict != check.Violated || !strings.HasPrefix(v.Text, "VIOLATED in 1 of 5 runs, NOT JUDGED in 4") {
 		t.Errorf("a broken promise: %+v", v)
 	}
 }
@@ -120,14 +120,14 @@ func TestNoVerdictIsNoConviction(t *testing.T) {
 func TestAllowedFindings(t *testing.T) {
 	g := configured([]string{"system=a"}, around(1000)...)
 	convicted(g.Runs[0].Result, "lost", false)
-	if v := VerdictOf([]Group{g}); !v.Unsure || v.Good || !strings.Contains(v.Text, "ALLOWED in 1 of 5 runs, VALID in 4") {
+	if v := VerdictOf([]Group{g}); v.Verdict != check.Allowed || !strings.Contains(v.Text, "ALLOWED in 1 of 5 runs, VALID in 4") {
 		t.Errorf("%+v", v)
 	}
 	if lines := FindingsOf([]Group{g})[0].Lines; !strings.Contains(lines[0], "in 1 of 5 runs, allowed by w=1; the manual; such as") {
 		t.Errorf("%q", lines)
 	}
 	convicted(g.Runs[1].Result, "lost", true)
-	if v := VerdictOf([]Group{g}); v.Unsure || v.Good {
+	if v := VerdictOf([]Group{g}); v.Verdict != check.Violated {
 		t.Errorf("a broken promise: %+v", v)
 	}
 }

@@ -108,7 +108,7 @@ func (s *Sweep) Document() report.Document {
 	case s.Objective == "" && s.Ended != "":
 		d.Notes = append(d.Notes, "The sweep ended early: "+s.Ended+".")
 	case s.Objective != "":
-		d.Verdicts = append(d.Verdicts, report.AnswerOf(s.Rate > 0 && s.Broken == "", !s.Unanswered).Verdict(s.objectiveText()))
+		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: s.objectiveText(), Verdict: s.answered().Verdict()})
 	}
 	// There is no axis, and so no chart, if there was one number of clients.
 	d.Charts, _, _ = Plots(s.Groups, []Plot{{figure: "throughput", over: "clients"}, {figure: "p50", over: "clients"}, {figure: "p99", over: "clients"}}, nil)
@@ -182,6 +182,10 @@ func (s *Sweep) answer(peak string) string {
 		return peak
 	}
 	return capital(s.objectiveText()) + ". " + peak
+}
+
+func (s *Sweep) answered() report.Answer {
+	return report.AnswerOf(s.Rate > 0 && s.Broken == "", !s.Unanswered)
 }
 
 // Line is the answer to the objective as the end of a line; empty without one.

@@ -51,17 +51,19 @@ func (s *Sweep) Tests() []junit.Suite {
 		return nil
 	}
 	c := junit.Case{Class: "assay.sweep." + s.Workload, Name: "objective " + s.Objective, Message: s.objectiveText()}
-	switch {
-	case s.Broken != "":
-		c.Answer, c.Kind = junit.Failed, "violated"
-	case s.Ended != "":
-		c.Kind = "ended early"
-	case s.Unanswered:
-		c.Kind = report.NotAnswered.String()
-	case s.Rate == 0:
-		c.Answer, c.Kind = junit.Failed, "objective missed"
-	default:
+	switch s.answered() {
+	case report.Kept:
 		c.Answer, c.Text = junit.Passed, s.objectiveText()
+	case report.Missed:
+		c.Answer, c.Kind = junit.Failed, "objective missed"
+		if s.Broken != "" {
+			c.Kind = "violated"
+		}
+	default:
+		c.Kind = report.NotAnswered.String()
+		if s.Ended != "" {
+			c.Kind = "ended early"
+		}
 	}
 	return []junit.Suite{{Name: "sweep of " + s.Workload, Cases: []junit.Case{c}}}
 }

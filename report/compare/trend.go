@@ -86,8 +86,8 @@ func (t *Trend) Document(command string) report.Document {
 			numbers[c.Index] = true
 			r := m.row(i)
 			changes.Rows = append(changes.Rows, []string{fmt.Sprint(c.Index + 1), m.Metric, t.Group.written(m.metric, r.A), t.Group.written(m.metric, r.B), r.changed(), probabilityText(c.P)})
-			unsure := t.Group.doubted(m.metric) || m.open(r)
-			d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Good: m.better(c) && !unsure, Unsure: unsure, Text: fmt.Sprintf("run %d: %s changed %s", c.Index+1, m.Metric, r.changedBy())})
+			sure := !t.Group.doubted(m.metric) && !m.open(r)
+			d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Verdict: report.AnswerOf(m.better(c), sure).Verdict(), Text: fmt.Sprintf("run %d: %s changed %s", c.Index+1, m.Metric, r.changedBy())})
 		}
 		figures.Rows = append(figures.Rows, t.figures(m))
 		if len(m.Changes) > 0 || slices.Contains([]string{"throughput", "p99"}, m.Metric) {
@@ -95,8 +95,7 @@ func (t *Trend) Document(command string) report.Document {
 		}
 	}
 	if len(changes.Rows) == 0 {
-		doubted := t.Group.unbelieved()
-		d.Verdicts = []report.DocumentVerdict{{Text: "no figure changed", Good: !doubted, Unsure: doubted}}
+		d.Verdicts = []report.DocumentVerdict{{Text: "no figure changed", Verdict: report.AnswerOf(true, !t.Group.unbelieved()).Verdict()}}
 	} else {
 		d.Tables = append(d.Tables, changes)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/check"
 	"assay/internal/expect"
 	"assay/measure"
 	"assay/report"
@@ -120,7 +121,7 @@ func TestTrendOfWhatNobodyMayBelieve(t *testing.T) {
 		expect.NoError(t, err)
 		d := found.Document("")
 		for _, v := range d.Verdicts {
-			if size := strings.Contains(v.Text, ": size "); v.Good || v.Unsure == size {
+			if size := strings.Contains(v.Text, ": size "); v.Verdict == check.Valid || (v.Verdict == check.Unknown) == size {
 				t.Errorf("%s: %+v", name, v)
 			}
 		}
@@ -152,10 +153,10 @@ func TestTrendOfCutFigures(t *testing.T) {
 		want report.DocumentVerdict
 		row  string
 	}{
-		"longer than what was cut": {trendOf(4, 12, false, true), report.DocumentVerdict{Text: "run 11: outage changed by at least +200.0 %"}, "outage, 4.00 s, at least 12.0 s, 4.00 s, at least 12.2 s, 1"},
-		"cut, then shorter":        {trendOf(12, 4, true, false), report.DocumentVerdict{Text: "run 11: outage changed by at most -66.7 %", Good: true}, "outage, at least 12.0 s, 4.00 s, 4.00 s, at least 12.2 s, 1"},
-		"shorter, and cut":         {trendOf(12, 4, false, true), report.DocumentVerdict{Text: "run 11: outage changed by at least -66.7 %", Unsure: true}, "outage, 12.0 s, at least 4.00 s, at least 4.00 s, at least 12.2 s, 1"},
-		"from none":                {trendOf(0, 12, false, false), report.DocumentVerdict{Text: "run 11: outage changed from 0 ms to 12.1 s"}, "outage, 0 ms, 12.0 s, 0 ms, 12.2 s, 1"},
+		"longer than what was cut": {trendOf(4, 12, false, true), report.DocumentVerdict{Text: "run 11: outage changed by at least +200.0 %", Verdict: check.Violated}, "outage, 4.00 s, at least 12.0 s, 4.00 s, at least 12.2 s, 1"},
+		"cut, then shorter":        {trendOf(12, 4, true, false), report.DocumentVerdict{Text: "run 11: outage changed by at most -66.7 %", Verdict: check.Valid}, "outage, at least 12.0 s, 4.00 s, 4.00 s, at least 12.2 s, 1"},
+		"shorter, and cut":         {trendOf(12, 4, false, true), report.DocumentVerdict{Text: "run 11: outage changed by at least -66.7 %"}, "outage, 12.0 s, at least 4.00 s, at least 4.00 s, at least 12.2 s, 1"},
+		"from none":                {trendOf(0, 12, false, false), report.DocumentVerdict{Text: "run 11: outage changed from 0 ms to 12.1 s", Verdict: check.Violated}, "outage, 0 ms, 12.0 s, 0 ms, 12.2 s, 1"},
 	} {
 		if !slices.Contains(c.d.Verdicts, c.want) {
 			t.Errorf("%s: %+v", name, c.d.Verdicts)
@@ -187,7 +188,7 @@ func TestTrendWithoutChange(t *testing.T) {
 		found, err := FindTrend(g, o)
 		expect.NoError(t, err)
 		d := found.Document("")
-		if len(d.Verdicts) != 1 || d.Verdicts[0].Text != "no figure changed" || !d.Verdicts[0].Good {
+		if len(d.Verdicts) != 1 || d.Verdicts[0].Text != "no figure changed" || d.Verdicts[0].Verdict != check.Valid {
 			t.Errorf("%s: %+v", name, d.Verdicts)
 		}
 	}

@@ -90,17 +90,12 @@ func (e entry) Compared() bool {
 func (e entry) Class() string { return strings.ReplaceAll(e.Verdict, " ", "-") }
 
 func (e entry) Mark() string {
-	switch e.Verdict {
-	case "valid":
-		return "✓"
-	case "violated":
-		return "✗"
-	case "allowed":
-		return "!"
-	case stateRunning:
+	if e.Verdict == stateRunning {
 		return "▶"
 	}
-	return "?"
+	var v check.Verdict
+	_ = v.UnmarshalText([]byte(e.Verdict)) // a state is no verdict, and as unknown
+	return report.Mark(v)
 }
 
 // knownHead caches a file's content until the file changes.

@@ -17,7 +17,7 @@ import (
 func (a *Advice) Document(command string) report.Document {
 	d := report.Document{Title: fmt.Sprintf("%s on %s: what each isolation level makes of it", a.Script, a.Database), Command: command}
 	if a.Alone != nil && a.Alone.Verdict == check.Violated {
-		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: "one client alone breaks what must hold: the transactions are wrong at every level (" + a.Alone.Found + ")"})
+		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: "one client alone breaks what must hold: the transactions are wrong at every level (" + a.Alone.Found + ")", Verdict: check.Violated})
 	}
 	d.Answers = []string{a.answer()}
 	d.Tables = append(d.Tables, table("Levels", a.Levels))
@@ -272,16 +272,20 @@ func (a *Advice) verdicts() (all []report.DocumentVerdict) {
 	rows := a.all()
 	for _, r := range a.Levels {
 		if r.Verdict == check.Violated && strings.EqualFold(r.Level, a.InUse) {
-			all = append(all, report.DocumentVerdict{Text: "at " + r.Level + ", the level in use: " + r.held() + ": " + r.Found})
+			all = append(all, report.DocumentVerdict{Text: "at " + r.Level + ", the level in use: " + r.held() + ": " + r.Found, Verdict: check.Violated})
 		}
 	}
 	for _, r := range rows {
 		if r.PromiseBroken {
-			all = append(all, report.DocumentVerdict{Text: r.name() + ": the database broke what it promises (" + r.Model + "): " + r.Found + often(r.Conviction)})
+			all = append(all, report.DocumentVerdict{Text: r.name() + ": the database broke what it promises (" + r.Model + "): " + r.Found + often(r.Conviction), Verdict: check.Violated})
 		}
 	}
 	if len(a.Right) == 0 {
-		return append(all, report.DocumentVerdict{Text: a.none()})
+		v := report.DocumentVerdict{Text: a.none()}
+		if !slices.ContainsFunc(rows, func(r Row) bool { return r.Verdict != check.Violated }) {
+			v.Verdict = check.Violated
+		}
+		return append(all, v)
 	}
 	for _, i := range a.Right {
 		r := &rows[i]
@@ -294,7 +298,7 @@ func (a *Advice) verdicts() (all []report.DocumentVerdict) {
 		} else if r.Look.Robust != nil && !*r.Look.Robust {
 			text += "; its statements may conflict; this level rules none of that out for certain, and in these runs it broke nothing"
 		}
-		all = append(all, report.DocumentVerdict{Text: text, Good: true})
+		all = append(all, report.DocumentVerdict{Text: text, Verdict: check.Valid})
 	}
 	return all
 }
