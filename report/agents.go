@@ -47,5 +47,5 @@ func agentsLine(r *Result) string {
 	more := len(hosts) - mostHosts
 	text := fmt.Sprintf("%s on %s%s, clocks known to %.3f ms", check.Counted(len(r.Agents), "agent", "agents"),
 		strings.Join(hosts[:min(len(hosts), mostHosts)], ", "), when(more > 0, fmt.Sprintf(" and %d more", more)), worst)
-	return joined("; ", append([]string{text}, missing...)...)
+	return Joined("; ", append([]string{text}, missing...)...)
 }

@@ -89,7 +89,7 @@ func losses(a *Availability) string {
 	if a.NotRead != "" {
 		return "what was lost or done twice is not known"
 	}
-	return cmp.Or(joined(", ",
+	return cmp.Or(Joined(", ",
 		when(a.Lost > 0, check.Counted(a.Lost, "acknowledged write", "acknowledged writes")+" lost"),
 		when(a.MetGone > 0, check.Counted(a.MetGone, "row", "rows")+" met by a repetition and lost later"),
 		when(a.Duplicates > 0, check.Count(a.Duplicates)+" done twice"),

@@ -1,10 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"assay/check"
@@ -30,24 +28,16 @@ func Brief(w io.Writer, r *Result, o TextOptions) error {
 		t.field("response", responseLine(&r.Latency))
 	}
 	t.field("operations", endsLine(r))
-	if len(r.Errors) > 0 {
-		t.field("errors", cut(errorsLine(r), 2*briefText))
-	}
+	t.field("errors", cut(errorsLine(r), 2*briefText))
 	for _, s := range sections(r) {
-		if s.line != "" {
-			t.field(s.label, s.line)
-		}
+		t.field(s.label, s.line)
 	}
 	t.outages(r)
 	t.growth(r)
-	if r.Cost != nil {
-		t.field("cost", costLine(r))
-	}
+	t.field("cost", costLine(r))
 	t.thresholds(r)
 	t.field("measurement", measuredLine(r))
-	if o.Report != "" {
-		t.field("report", o.Report+"  (--verbose prints all)")
-	}
+	t.field("report", when(o.Report != "", o.Report+"  (--verbose prints all)"))
 	return t.writeTo(w)
 }
 
@@ -60,14 +50,10 @@ func Judged(w io.Writer, r *Result, o TextOptions) error {
 	t.checks(r)
 	t.gap()
 	t.field("verdict", verdictLine(r))
-	if r.Promise != nil && r.Promise.Advice != "" {
-		t.field("advice", r.Promise.Advice)
-	}
+	t.field("advice", advice(r))
 	t.thresholds(r)
 	t.field("measurement", measuredLine(r))
-	if o.Report != "" {
-		t.field("report", o.Report)
-	}
+	t.field("report", o.Report)
 	return t.writeTo(w)
 }
 
@@ -89,9 +75,7 @@ func headline(r *Result) string {
 // verdict shows each check that is not valid with its first finding, and names the valid ones.
 func (t *textWriter) verdict(r *Result) {
 	t.field("verdict", verdictLine(r))
-	if r.Promise != nil && r.Promise.Advice != "" && r.Verdict != check.Valid {
-		t.field("advice", r.Promise.Advice)
-	}
+	t.field("advice", when(r.Verdict != check.Valid, advice(r)))
 	var valid []string
 	shown := 0
 	for _, c := range r.Checks {
@@ -122,46 +106,37 @@ func responseLine(l *Latency) string {
 	if l.Count == 0 {
 		return none
 	}
-	return fmt.Sprintf("p50 %s%s   p99 %s%s   max %s", millis(l.P50), plusMinusAt(l, 1), millis(l.P99), plusMinusAt(l, 3), millis(l.Max))
+	return fmt.Sprintf("p50 %s%s   p99 %s%s   max %s", millis(l.P50), plusMinusOf(l.P50, intervalsOf(l).P50), millis(l.P99), plusMinusOf(l.P99, intervalsOf(l).P99), millis(l.Max))
 }
 
 func endsLine(r *Result) string {
-	m := &r.Measured
-	parts := []string{check.Count(m.Committed) + " committed"}
-	for _, end := range []struct {
-		n    int64
-		name string
-	}{{m.Rejected, "rejected"}, {m.Failed, "failed"}, {m.Unknown, "unknown"}} {
-		if end.n > 0 {
-			parts = append(parts, check.Count(end.n)+" "+end.name)
+	var parts []string
+	for i, row := range outcomeTable(r).Rows[:4] {
+		if i == 0 || row[1] != "0" {
+			parts = append(parts, row[1]+" "+row[0])
 		}
 	}
-	if whole := r.Outcomes.Total(); whole != m.Total() {
+	if whole := r.Outcomes.Total(); whole != r.Measured.Total() {
 		parts = append(parts, check.Count(whole)+" in the whole run")
 	}
 	return strings.Join(parts, " · ")
 }
 
-// outages writes the longest outage of writes and of reads by the faults. If the run's end cut one of
-// several, that one may be the longest.
+// outages writes the longest outage of writes and of reads by the faults.
 func (t *textWriter) outages(r *Result) {
-	if len(r.Faults) == 0 {
+	byWrites, byReads := r.LongestOutage(false), r.LongestOutage(true)
+	switch {
+	case len(r.Faults) == 0:
 		return
-	}
-	if len(r.Faults) == 1 {
+	case len(r.Faults) == 1 || byWrites.Fault == nil: // all were skipped
 		t.field("outage", faultLine(&r.Faults[0]))
 		return
 	}
-	writes := slices.MaxFunc(r.Faults, func(a, b Fault) int { return cmp.Compare(a.WriteOutage, b.WriteOutage) })
-	reads := slices.MaxFunc(r.Faults, func(a, b Fault) int {
-		return cmp.Or(cmp.Compare(a.ReadOutage, b.ReadOutage), cmp.Compare(a.WriteOutage, b.WriteOutage)) // the same fault of equal ones
-	})
-	for i := range r.Faults {
-		writes.WritesAway, reads.ReadsAway = writes.WritesAway || r.Faults[i].WritesAway, reads.ReadsAway || r.Faults[i].ReadsAway
-	}
+	writes, reads := *byWrites.Fault, *byReads.Fault
+	writes.WritesAway, reads.ReadsAway = byWrites.AtLeast, byReads.AtLeast
 	of := "the longest of " + check.Counted(int64(len(r.Faults)), "fault", "faults")
-	if reads.ReadOutage <= writes.ReadOutage {
-		writes.ReadsAway = reads.ReadsAway
+	if byReads.Millis <= writes.ReadOutage {
+		writes.ReadsAway = byReads.AtLeast
 		t.field("outage", of+": "+writes.name()+" "+faultLine(&writes))
 		return
 	}

@@ -28,7 +28,8 @@ func TestBriefOutages(t *testing.T) {
 		t.Errorf("one fault has both: %s", text)
 	}
 	r.Faults[0].WriteOutage, r.Faults[0].WritesAway = 0.1, true // it may be the longest
-	expect.Text(t, "with one that was cut", strings.ReplaceAll(briefOf(t, r), nbsp, " "), "write outage at least 500 µs, read outage 30.0 s")
+	r.Faults = append(r.Faults, Fault{Action: "isolate", Target: "n3", Skipped: true, WriteOutage: 60_000, ReadOutage: 60_000})
+	expect.Text(t, "with one that was cut, and one skipped", strings.ReplaceAll(briefOf(t, r), nbsp, " "), "write outage at least 500 µs, read outage 30.0 s")
 }
 
 // TestBriefSummary: a run ends in about twelve lines of 80 columns, the verdict first and the report

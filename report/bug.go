@@ -29,8 +29,8 @@ type Bug struct {
 func (b Bug) Document() Document {
 	r := clean(b.Result)
 	d := Document{Title: b.title(r)}
-	found := joined(": ", check.Counted(b.Check.Found, "finding", "findings")+" in "+b.Check.Name, b.kinds())
-	d.Verdicts = []DocumentVerdict{{Text: joined(": ", b.Check.Verdict.String(), found), Verdict: b.Check.Verdict}}
+	found := Joined(": ", check.Counted(b.Check.Found, "finding", "findings")+" in "+b.Check.Name, b.kinds())
+	d.Verdicts = []DocumentVerdict{{Text: Joined(": ", b.Check.Verdict.String(), found), Verdict: b.Check.Verdict}}
 	d.Tables = append(d.Tables, settingTable("Promised and found", "what", b.promised(r)), settingTable("What was tested", "what", b.tested(r)))
 	d.Tables = append(d.Tables, Table{Title: "Again", Drawn: b.again()})
 	d.Tables = append(d.Tables, b.history()...)
@@ -72,7 +72,7 @@ func (b Bug) promised(r *Result) (all []Setting) {
 	case r.Seeded != "":
 		all = append(all, Setting{"promised", "the bug was seeded on purpose (" + r.Seeded + "): this page says nothing about " + r.Database.Product})
 	case b.Check.Verdict == check.Violated && r.Conviction != nil:
-		all = append(all, Setting{"promised", joined(", ", r.Conviction.Promise, r.Conviction.Manual)})
+		all = append(all, Setting{"promised", Joined(", ", r.Conviction.Promise, r.Conviction.Manual)})
 	}
 	for _, f := range b.Check.Findings {
 		if text := f.Ruled(); text != "" && f.Kind == b.Finding.Kind {
@@ -91,11 +91,11 @@ func (b Bug) tested(r *Result) []Setting {
 		}
 	}
 	add("level", level(r))
-	add("settings in use", pairs(r.Database.Settings))
+	add("settings in use", Pairs(r.Database.Settings, ", "))
 	if b.Result.Database.Changed == nil { // clean makes it empty
 		add("settings that are not the defaults", "the server does not tell")
 	} else {
-		add("settings that are not the defaults", cmp.Or(pairs(r.Database.Changed), "none"))
+		add("settings that are not the defaults", cmp.Or(Pairs(r.Database.Changed, ", "), "none"))
 	}
 	if r.Cluster != nil {
 		add("servers", r.Cluster.Spec+", started by assay")
@@ -116,7 +116,7 @@ func (b Bug) tested(r *Result) []Setting {
 		}
 	}
 	add("machine", strings.Join(machine, ", "))
-	add("when", joined(", ", b.Moment, "run "+r.Run, "assay "+r.Version))
+	add("when", Joined(", ", b.Moment, "run "+r.Run, "assay "+r.Version))
 	return all
 }
 

@@ -53,38 +53,16 @@ func rateCards(r *Result) []card {
 	}
 	if l := &r.Latency; l.Count > 0 {
 		figures = append(figures,
-			card{"response time, median", millis(l.P50) + plusMinusAt(l, 1), "p99 " + millis(l.P99) + plusMinusAt(l, 3) + ", longest " + millis(l.Max)})
+			card{"response time, median", millis(l.P50) + plusMinusOf(l.P50, intervalsOf(l).P50), "p99 " + millis(l.P99) + plusMinusOf(l.P99, intervalsOf(l).P99) + ", longest " + millis(l.Max)})
 	}
 	return figures
 }
 
-// outageCards show the longest outage of writes, or reads, over all faults. If the run's end cut any of
-// them, that one may be the longest.
-func outageCards(r *Result) []card {
-	var figures []card
-	for _, kind := range []struct {
-		name string
-		of   func(*Fault) (ms float64, cut bool)
-	}{
-		{"write outage", func(f *Fault) (float64, bool) { return f.WriteOutage, f.WritesAway }},
-		{"read outage", func(f *Fault) (float64, bool) { return f.ReadOutage, f.ReadsAway }},
-	} {
-		var longest float64
-		var c card
-		least := false
-		for i := range r.Faults {
-			f := &r.Faults[i]
-			ms, cut := kind.of(f)
-			if f.Skipped {
-				continue
-			}
-			if least = least || cut; ms > longest {
-				longest, c = ms, card{Name: kind.name, Note: f.name()}
-			}
-		}
-		if longest > 0 {
-			c.Value = lasted(longest, least)
-			figures = append(figures, c)
+// outageCards show the longest outage of writes, or reads, over all faults.
+func outageCards(r *Result) (figures []card) {
+	for i, name := range []string{"write outage", "read outage"} {
+		if o := r.LongestOutage(i == 1); o.Millis > 0 {
+			figures = append(figures, card{name, lasted(o.Millis, o.AtLeast), o.Fault.name()})
 		}
 	}
 	return figures

@@ -79,8 +79,12 @@ func CostOf(r *Result, text string, p Price) *Cost {
 	return c
 }
 
+// costLine is empty without a price.
 func costLine(r *Result) string {
 	c := r.Cost
+	if c == nil {
+		return ""
+	}
 	money := func(v float64) string { return strings.TrimSpace(short(v) + " " + c.Currency) }
 	line := fmt.Sprintf("%s an hour for %d × %s", money(c.PerHour), c.Nodes, c.Price)
 	if c.Nodes == 0 {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -31,24 +30,6 @@ func TestSaid(t *testing.T) {
 	} {
 		if got := evidenceText(c.e); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-func TestLegendNamesWhatIsUsed(t *testing.T) {
-	for want, cycles := range map[string][]*check.Cycle{
-		"[]": nil, "[ww]": {twoWrites()}, "[wr rw]": {skew()}, "[ww wr rw]": {skew(), twoWrites()},
-		"[ww wr rw process realtime]": {longCycle(5)},
-	} {
-		var kinds []string
-		for _, d := range legend(cycles...) {
-			kinds = append(kinds, d.Kind)
-			if d.Meaning == "" {
-				t.Errorf("%s means nothing", d.Kind)
-			}
-		}
-		if got := fmt.Sprint(kinds); got != want {
-			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }
@@ -102,15 +83,4 @@ func TestTextListsALongCycle(t *testing.T) {
 		"    T20  transaction 119 of process 3"
 	expect.Text(t, "a cycle of 20", got, want)
 	expect.Text(t, "the rest", got, "\n  and 39 more\n")
-}
-
-// TestMarkdownNumbersTheSteps holds that the list stays inside its item.
-func TestMarkdownNumbersTheSteps(t *testing.T) {
-	var b strings.Builder
-	expect.NoError(t, Markdown(&b, isolationRun()))
-	want := "- G-single: each of 3 transactions comes before the next, and the last before the first: no order of them exists\n" +
-		"  1. **T1**, transaction 12 of process 3: append 4 to key 2; read \\[1 2\\] from key 1\n" +
-		"     - before T2, rw: T1 read \\[1 2\\] from key 1, without 3, which T2 appended\n" +
-		"  2. **T2**, "
-	expect.Text(t, "Markdown", b.String(), want)
 }

@@ -73,7 +73,7 @@ func dataSize(r *Result) string {
 	if d.Tables > 0 || d.Indexes > 0 {
 		line += fmt.Sprintf(": tables %s, indexes %s", size(d.Tables), size(d.Indexes))
 	}
-	return joined("; ", line, growth(r))
+	return Joined("; ", line, growth(r))
 }
 
 // leastGrowth is in bytes. Databases grow in steps of some ten pages for each table and index, so

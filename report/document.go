@@ -101,9 +101,7 @@ func (d Document) Text(w io.Writer, o TextOptions) error {
 	for _, v := range d.Verdicts {
 		t.line(Mark(v.Verdict) + " " + v.Text)
 	}
-	if o.Report != "" {
-		t.field("report", o.Report)
-	}
+	t.field("report", o.Report)
 	return t.writeTo(w)
 }
 

@@ -61,10 +61,12 @@ func ExitOf(r *Result) Exit {
 		}
 	}
 	for _, t := range r.Thresholds {
-		switch a := r.answerOf(&t); {
-		case t.Undecided && !r.Measurement.Invalid():
+		if t.Undecided && !r.Measurement.Invalid() {
 			add(ExitNoVerdict, "threshold "+r.unanswered(&t))
-		case a == Missed:
+		}
+	}
+	for _, t := range r.Thresholds {
+		if r.answerOf(&t) == Missed {
 			add(ExitThreshold, "threshold missed: "+missedThreshold(&t))
 		}
 	}
@@ -74,7 +76,7 @@ func ExitOf(r *Result) Exit {
 func missedThreshold(t *Threshold) string { return t.Text + ", measured " + measuredValue(t) }
 
 func reason(what string, more ...string) string {
-	if text := joined("; ", more...); text != "" {
+	if text := Joined("; ", more...); text != "" {
 		return what + ": " + text
 	}
 	return what

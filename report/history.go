@@ -68,24 +68,19 @@ func (h *History) Text(w io.Writer, o TextOptions) error {
 		t.line(h.Detail)
 	}
 	evidence := check.Result{Name: h.Kind, Evidence: h.Evidence, Found: int64(len(h.Evidence))}
+	t.gap()
 	switch {
 	case len(h.Evidence) > 0 && o.Explain:
-		t.gap()
 		t.explanation(evidence)
 	case len(h.Evidence) > 0:
-		t.gap()
 		t.evidence(evidence, len(h.Evidence))
-		t.gap()
-	default:
 		t.gap()
 	}
 	for _, list := range []struct {
 		label string
 		names []string
 	}{{"anomalies", h.Anomalies}, {"allowed", h.Permitted}, {"ruled out", h.RuledOut}, {"also not", h.AlsoNot}} {
-		if len(list.names) > 0 {
-			t.field(list.label, strings.Join(list.names, ", "))
-		}
+		t.field(list.label, strings.Join(list.names, ", "))
 	}
 	t.field("verdict", h.verdict(strings.ToUpper(h.Verdict.String())))
 	return t.writeTo(w)

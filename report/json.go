@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func WriteJSON(w io.Writer, r *Result) error {
 // unreadable, no result or of another format version. It ignores unknown fields.
 func ReadJSON(path string) (*Result, error) {
 	var r Result
-	if err := readFile(path, "result", missingResult, &r); err != nil {
+	if err := ReadFile(path, "result", "name the folder of a run that has ended, or its result.json", &r); err != nil {
 		return nil, err
 	}
 	switch {
@@ -66,11 +67,9 @@ func ReadJSON(path string) (*Result, error) {
 	return &r, nil
 }
 
-const missingResult = "name the folder of a run that has ended, or its result.json"
-
-// readFile reads JSON that assay wrote, of at most maxFile bytes and of this format. The
+// ReadFile reads JSON that assay wrote, of at most maxFile bytes and of this format. The
 // *FileError for a missing file says what to do.
-func readFile(path, kind, missing string, v any) error {
+func ReadFile(path, kind, missing string, v any) error {
 	text, err := readBounded(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -81,16 +80,17 @@ func readFile(path, kind, missing string, v any) error {
 		return &FileError{path, "is too large to be a " + kind + " of assay", nil}
 	}
 	var head struct {
-		Format *int `json:"format"`
+		Format   *int `json:"format"`
+		Baseline *int `json:"baseline_format"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
 		return &FileError{path, "is not a " + kind + " of assay, or was cut: " + err.Error(), err}
 	}
-	switch {
-	case head.Format == nil:
+	switch version := cmp.Or(head.Format, head.Baseline); {
+	case version == nil:
 		return &FileError{path, "is not a " + kind + " of assay: it has no \"format\"", nil}
-	case *head.Format != Format:
-		return &FileError{path, fmt.Sprintf("has format version %d, and this assay reads version %d; use the assay that wrote it", *head.Format, Format), nil}
+	case *version != Format:
+		return &FileError{path, fmt.Sprintf("has format version %d, and this assay reads version %d; use the assay that wrote it", *version, Format), nil}
 	}
 	if err := json.Unmarshal(text, v); err != nil {
 		return &FileError{path, "is not a " + kind + " of assay: " + err.Error(), err}

@@ -165,22 +165,6 @@ func TestJSONForm(t *testing.T) {
 	}
 }
 
-func TestEmptyListsAreNotNull(t *testing.T) {
-	var fields map[string]any
-	expect.NoError(t, json.Unmarshal(jsonOf(t, &Result{Format: 1}), &fields))
-	for _, name := range []string{"checks", "errors", "options", "faults", "thresholds", "notes"} {
-		if list, ok := fields[name].([]any); !ok || len(list) != 0 {
-			t.Errorf("%s is %v, want []", name, fields[name])
-		}
-	}
-	if rows, ok := fields["data"].(map[string]any)["rows"].(map[string]any); !ok || len(rows) != 0 {
-		t.Errorf("rows are %v, want {}", fields["data"])
-	}
-	if nodes := fields["database"].(map[string]any)["nodes"]; nodes != nil {
-		t.Errorf("unknown nodes are %v, want null", nodes)
-	}
-}
-
 // TestNoFigureThatIsNoNumber puts NaN and infinities into every number there
 // is, one after the other, and reads them back.
 func TestNoFigureThatIsNoNumber(t *testing.T) {

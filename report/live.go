@@ -95,7 +95,7 @@ func (l *Live) Share() (float64, bool) {
 // ReadLive reads a folder's live.json. It returns a *FileError if this version finds none.
 func ReadLive(folder string) (*Live, error) {
 	var l Live
-	if err := readFile(filepath.Join(folder, FileLive), "live state", "the run is not being made", &l); err != nil {
+	if err := ReadFile(filepath.Join(folder, FileLive), "live state", "the run is not being made", &l); err != nil {
 		return nil, err
 	}
 	return &l, nil

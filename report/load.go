@@ -23,7 +23,7 @@ func loadLine(r *Result) string {
 	if l.Ops > 0 {
 		measured = check.Counted(l.Ops, "operation", "operations")
 	}
-	return joined(", ", check.Counted(int64(l.Clients), "client", "clients"), loop,
+	return Joined(", ", check.Counted(int64(l.Clients), "client", "clients"), loop,
 		when(l.RampPerSecond > 0, short(l.RampPerSecond)+" more each second"), warmup, "measured "+measured,
 		when(l.TimeoutSeconds > 0, "timeout "+seconds(l.TimeoutSeconds)))
 }

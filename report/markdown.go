@@ -33,7 +33,6 @@ func Markdown(w io.Writer, r *Result) error {
 	m.filled(errorTable(r))
 	m.filled(thresholdTable(r))
 	m.checks(r)
-	kinds := kindTable(r.Kinds)
 	for _, s := range sections(r) {
 		if s.Text != "" {
 			m.raw("## " + escape(s.Title))
@@ -42,11 +41,7 @@ func Markdown(w io.Writer, r *Result) error {
 		for _, t := range s.Tables {
 			m.table(t)
 		}
-		if s.kinds {
-			kinds.Rows = nil
-		}
 	}
-	m.filled(kinds)
 	m.filled(faultTable(r))
 	m.filled(proofTable(r))
 	if c := r.Cluster; c != nil {

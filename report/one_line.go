@@ -30,7 +30,7 @@ func Line(w io.Writer, r *Result) error {
 	verdict, against := r.Verdict.String(), ""
 	if len(r.Exit.Reasons) > 0 {
 		against = fmt.Sprintf("; exit %d: %s", r.Exit.Code, strings.Join(r.Exit.Reasons, "; "))
-	} else if said := joined("; ", ruled(r, check.Allowed), asked(r)); said != "" {
+	} else if said := Joined("; ", ruled(r, check.Allowed), asked(r)); said != "" {
 		verdict += " (" + said + ")"
 	}
 	line := fmt.Sprintf("%s: %s, %s, measurement %s%s", r.Workload, verdict, figures, measurement, against)

@@ -2,9 +2,7 @@ package report
 
 import (
 	"bytes"
-	"errors"
 	"math"
-	"strings"
 	"testing"
 
 	"assay/check"
@@ -62,35 +60,4 @@ func missedModel(kept *bool) *Result {
 	r.Verdict, r.Checks = isolation.Verdict, append(r.Checks, isolation)
 	r.Promise = &Promise{Model: "snapshot-isolation", Asked: "serializable", Kept: kept}
 	return r
-}
-
-// TestPromiseAndModel: a missed model that was only asked for is told from a
-// broken promise, in all reports.
-func TestPromiseAndModel(t *testing.T) {
-	yes, no := true, false
-	kept := validRun()
-	kept.Promise = &Promise{Asked: "serializable", Kept: &yes}
-	for name, c := range map[string]struct {
-		r       *Result
-		verdict string
-		code    int
-	}{
-		"missed":    {missedModel(&yes), "ALLOWED: 12 G2-item in isolation; snapshot-isolation, which the vendor promises where serializable was asked for, allows it (page)", ExitValid},
-		"broken":    {missedModel(&no), "VIOLATED: a promise of the vendor's is broken; serializable was asked; 12 findings in 1 of 5 checks (isolation)", ExitViolated},
-		"undecided": {missedModel(nil), "UNKNOWN: 12 G2-item in isolation; not known whether it is promised: snapshot-isolation", ExitNoVerdict},
-		"kept":      {kept, "VALID: all 4 checks found nothing wrong; serializable, as was asked", ExitValid},
-	} {
-		var markdown, page strings.Builder
-		expect.NoError(t, errors.Join(Markdown(&markdown, c.r), HTML(&page, c.r, Page{})))
-		text := textOf(t, c.r, TextOptions{Width: 400})
-		said := strings.NewReplacer("&#39;", "'")
-		for form, text := range map[string]string{"text": text, "Markdown": markdown.String(), "page": said.Replace(page.String())} {
-			if !strings.Contains(text, c.verdict) || strings.Contains(text, "broke a promise") != (name == "broken" && form == "page") {
-				t.Errorf("%s: the %s does not say %q", name, form, c.verdict)
-			}
-		}
-		if code := ExitOf(c.r).Code; code != c.code {
-			t.Errorf("%s: ends with %d", name, code)
-		}
-	}
 }

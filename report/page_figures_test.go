@@ -172,6 +172,16 @@ func TestNoLineWithoutAnything(t *testing.T) {
 	}
 }
 
+// TestKindsAreOnThePage, of whatever workload.
+func TestKindsAreOnThePage(t *testing.T) {
+	r := validRun()
+	r.Kinds = []Kind{{"transfer", Flow{PerSecond: 2000, Mean: 7, P50: 5, P95: 12, P99: 15, Longest: 20}}, {"audit", Flow{PerSecond: 10}}}
+	rows := tableOf(t, htmlOf(t, r, Page{}), "Kinds of operations")
+	if want := []string{"transfer", "2,000", "7.00 ms", "5.00 ms", "12.0 ms", "15.0 ms", "20.0 ms", "0"}; len(rows) != 3 || !slices.Equal(rows[1], want) {
+		t.Errorf("%q, want %q", rows, want)
+	}
+}
+
 // TestRoundsAreDrawn: a bar for each round, and one for the times of its operations if it had any.
 func TestRoundsAreDrawn(t *testing.T) {
 	charts := drawRounds(inRounds(true).Rounds)

@@ -86,25 +86,32 @@ func conviction(r *Result) string {
 	case r.Promise == nil || r.Promise.Kept == nil:
 		return ""
 	}
-	return joined("; ", "a promise of the vendor's is broken", asked(r))
+	return Joined("; ", "a promise of the vendor's is broken", asked(r))
+}
+
+func advice(r *Result) string {
+	if r.Promise == nil {
+		return ""
+	}
+	return r.Promise.Advice
 }
 
 func meaning(r *Result) string {
-	advice := ""
-	if r.Promise != nil && r.Promise.Advice != "" {
-		advice = " " + sentence(r.Promise.Advice)
+	told := ""
+	if text := advice(r); text != "" {
+		told = " " + sentence(text)
 	}
 	switch {
 	case r.Seeded != "":
 		return "Bugs were seeded on purpose, with operations one at a time: neither the verdict nor the figures say anything about " + r.Database.Product + "."
 	case r.Verdict == check.Allowed:
-		return "The database kept what its vendor promises. Something was found that its manual allows under these settings: applications must bear it." + advice
+		return "The database kept what its vendor promises. Something was found that its manual allows under these settings: applications must bear it." + told
 	case r.Verdict == check.Violated:
 		return "The database broke a promise."
 	case r.Verdict == check.Valid:
 		return ""
 	case ruled(r, check.Unknown) != "":
-		return "Something was found, and nobody can say whether the vendor promises that it does not come about." + advice
+		return "Something was found, and nobody can say whether the vendor promises that it does not come about." + told
 	}
 	return "It is not known whether the database kept its promise. That is not the same as valid."
 }
@@ -116,7 +123,7 @@ func promiseTable(r *Result) Table {
 		for _, f := range c.Findings {
 			if f.Source != "" {
 				t.Rows = append(t.Rows, []string{c.Name, f.Kind, check.Count(f.Found), f.Property, when(f.Promised == nil, "not known") + when(f.Promised != nil, "no"),
-					joined("; ", f.Source, f.Manual)})
+					Joined("; ", f.Source, f.Manual)})
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"errors"
+	"html"
 	"strings"
 	"testing"
 
@@ -28,35 +28,48 @@ func foundRun(verdict check.Verdict) *Result {
 	return r
 }
 
-// TestVerdictIsTold wants all reports to tell what the manual allows from a broken promise
-// and from what nobody knows, and the exit code to follow.
+// forms are all reports of a result as their readers see them.
+func forms(t *testing.T, r *Result) map[string]string {
+	t.Helper()
+	var markdown, summary, tests strings.Builder
+	expect.NoError(t, Markdown(&markdown, r), Summary(&summary, r, ""), junit.Write(&tests, "", []junit.Suite{Tests(r, "")}))
+	all := map[string]string{"text": textOf(t, r, TextOptions{Width: 400}), "Markdown": markdown.String(), "page": htmlOf(t, r, Page{}), "summary": summary.String(), "tests": tests.String()}
+	for form, text := range all {
+		all[form] = strings.ReplaceAll(html.UnescapeString(text), nbsp, " ")
+	}
+	return all
+}
+
+// TestVerdictIsTold wants all reports to tell what the manual allows, and a missed model that was only
+// asked for, from a broken promise and from what nobody knows, and the exit code to follow.
 func TestVerdictIsTold(t *testing.T) {
-	seeded := foundRun(check.Violated)
+	yes, no := true, false
+	seeded, kept := foundRun(check.Violated), validRun()
 	seeded.Seeded, seeded.Promise.Kept = "lost-ack:0.05", nil
+	kept.Promise = &Promise{Asked: "serializable", Kept: &yes}
 	for name, test := range map[string]struct {
 		r                   *Result
 		verdict, page, mark string
 		code, found         int
 	}{
-		"allowed":   {foundRun(check.Allowed), `ALLOWED: 3 stale-read in snapshots; w:1 allows it (MongoDB manual, "Write Concern")`, "manual allows under these settings", "! snapshots", ExitValid, ExitViolated},
-		"broken":    {foundRun(check.Violated), "VIOLATED: a promise of the vendor's is broken; 3 findings in 1 of", "broke a promise", "✗ snapshots", ExitViolated, ExitViolated},
-		"not known": {foundRun(check.Unknown), "UNKNOWN: 3 stale-read in snapshots; not known whether it is promised: w:1", "nobody can say", "? snapshots", ExitNoVerdict, ExitViolated},
-		"seeded":    {seeded, "VIOLATED: seeded on purpose (lost-ack:0.05); 3 findings in 1 of", "neither the verdict nor the figures say anything about", "✗ snapshots", ExitViolated, ExitViolated},
+		"allowed":            {foundRun(check.Allowed), `ALLOWED: 3 stale-read in snapshots; w:1 allows it (MongoDB manual, "Write Concern")`, "manual allows under these settings", "! snapshots", ExitValid, ExitViolated},
+		"broken":             {foundRun(check.Violated), "VIOLATED: a promise of the vendor's is broken; 3 findings in 1 of", "broke a promise", "✗ snapshots", ExitViolated, ExitViolated},
+		"not known":          {foundRun(check.Unknown), "UNKNOWN: 3 stale-read in snapshots; not known whether it is promised: w:1", "nobody can say", "? snapshots", ExitNoVerdict, ExitViolated},
+		"seeded":             {seeded, "VIOLATED: seeded on purpose (lost-ack:0.05); 3 findings in 1 of", "neither the verdict nor the figures say anything about", "✗ snapshots", ExitViolated, ExitViolated},
+		"a model missed":     {missedModel(&yes), "ALLOWED: 12 G2-item in isolation; snapshot-isolation, which the vendor promises where serializable was asked for, allows it (page)", "manual allows under these settings", "! isolation", ExitValid, ExitViolated},
+		"a model broken":     {missedModel(&no), "VIOLATED: a promise of the vendor's is broken; serializable was asked; 12 findings in 1 of 5 checks (isolation)", "broke a promise", "✗ isolation", ExitViolated, ExitViolated},
+		"a model, not known": {missedModel(nil), "UNKNOWN: 12 G2-item in isolation; not known whether it is promised: snapshot-isolation", "nobody can say", "? isolation", ExitNoVerdict, ExitViolated},
+		"a model kept":       {kept, "VALID: all 4 checks found nothing wrong; serializable, as was asked", "VALID", "✓ total", ExitValid, ExitValid},
 	} {
-		var markdown, page, line, summary, tests strings.Builder
-		expect.NoError(t, errors.Join(Markdown(&markdown, test.r), HTML(&page, test.r, Page{}), Line(&line, test.r), Summary(&summary, test.r, ""), junit.Write(&tests, "", []junit.Suite{Tests(test.r, "")})))
-		said := strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&quot;", `"`)
-		text := textOf(t, test.r, TextOptions{Width: 400})
-		expect.Text(t, name, text, test.mark)
-		for form, text := range map[string]string{"text": text, "Markdown": markdown.String(), "page": said.Replace(page.String()), "summary": said.Replace(summary.String()), "tests": said.Replace(tests.String())} {
-			if !strings.Contains(text, test.verdict) {
-				t.Errorf("%s: the %s does not say %q", name, form, test.verdict)
-			}
-			if blamed := strings.Contains(text, "vendor's is broken"); blamed != (name == "broken") {
+		all := forms(t, test.r)
+		for form, text := range all {
+			expect.Text(t, name+", "+form, text, test.verdict)
+			if blamed := strings.Contains(text, "vendor's is broken"); blamed != (test.code == ExitViolated && test.r.Seeded == "") {
 				t.Errorf("%s: that the %s blames the vendor is %v", name, form, blamed)
 			}
 		}
-		expect.Text(t, name, page.String(), test.page)
+		expect.Text(t, name, all["text"], test.mark)
+		expect.Text(t, name, all["page"], test.page)
 		for judge, want := range map[string]int{"": test.code, JudgePromise: test.code, JudgeFound: test.found} {
 			test.r.Judge = judge
 			if e := ExitOf(test.r); e.Code != want || (len(e.Reasons) == 0) != (want == ExitValid) {

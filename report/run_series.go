@@ -82,7 +82,7 @@ func (s *RunSeries) Count(state string) (n int) {
 func ReadSeries(folder string) (*RunSeries, error) {
 	path := filepath.Join(folder, FileSeries)
 	var s RunSeries
-	if err := readFile(path, "series", "name the folder of a series", &s); err != nil {
+	if err := ReadFile(path, "series", "name the folder of a series", &s); err != nil {
 		return nil, err
 	}
 	if s.Workload == "" || len(s.Configurations) == 0 {

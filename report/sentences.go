@@ -51,9 +51,9 @@ func verdictLine(r *Result) string {
 	case r.Verdict == check.Unknown && len(named[check.Unknown]) == 0 && len(r.NotApplicable) > 0:
 		return "UNKNOWN: " + noSubject(r)
 	case r.Verdict == check.Valid && total == 1:
-		return valid + joined("; ", "the only check ("+r.Checks[0].Name+") found nothing wrong", asked(r))
+		return valid + Joined("; ", "the only check ("+r.Checks[0].Name+") found nothing wrong", asked(r))
 	case r.Verdict == check.Valid:
-		return valid + joined("; ", "all "+check.Counted(total, "check", "checks")+" found nothing wrong", asked(r))
+		return valid + Joined("; ", "all "+check.Counted(total, "check", "checks")+" found nothing wrong", asked(r))
 	case ruled(r, check.Unknown) != "":
 		return "UNKNOWN: " + ruled(r, check.Unknown)
 	case len(named[check.Unknown]) == len(r.Checks):
@@ -85,13 +85,6 @@ func measurementLine(r *Result) string {
 	return "INVALID, do not believe the figures, because"
 }
 
-func reasonsLine(r *Result) string {
-	if n := int64(len(r.Measurement.Reasons)); n > 0 {
-		return "INVALID, for " + check.Counted(n, "reason", "reasons") + " given above"
-	}
-	return "INVALID"
-}
-
 func thresholdsLine(r *Result) string {
 	total, answer := int64(len(r.Thresholds)), answerOfAll(r)
 	var names []string
@@ -115,13 +108,13 @@ func thresholdsLine(r *Result) string {
 }
 
 func setup(r *Result) []Setting {
-	facts := []Setting{{"database", joined(", ", product(r), r.Database.Address)}}
+	facts := []Setting{{"database", Joined(", ", product(r), r.Database.Address)}}
 	add := func(name, value string) {
 		if value != "" {
 			facts = append(facts, Setting{name, value})
 		}
 	}
-	add("settings", pairs(r.Database.Settings))
+	add("settings", Pairs(r.Database.Settings, ", "))
 	add("durability", durabilityLine(r))
 	add("promises", r.Database.Promise)
 	if r.Promise != nil && r.Promise.Asked != "" {
@@ -140,7 +133,7 @@ func setup(r *Result) []Setting {
 	add("load", loadLine(r))
 	add("agents", agentsLine(r))
 	add("retries", policy(&r.Retries))
-	add("options", pairs(readable(r.Options)))
+	add("options", Pairs(readable(r.Options), ", "))
 	add("seed", fmt.Sprint(r.Seed))
 	add("loaded", loadingLine(&r.Loading))
 	started := ""
@@ -151,7 +144,7 @@ func setup(r *Result) []Setting {
 		}
 	}
 	add("started", started)
-	add("run", joined(", ", r.Run, "assay "+r.Version))
+	add("run", Joined(", ", r.Run, "assay "+r.Version))
 	return facts
 }
 
@@ -162,16 +155,18 @@ func when(condition bool, text string) string {
 	return ""
 }
 
-func joined(between string, parts ...string) string {
+// Joined leaves out empty parts.
+func Joined(between string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), between)
 }
 
-func pairs(settings []Setting) string {
+// Pairs writes settings as NAME=VALUE.
+func Pairs(settings []Setting, between string) string {
 	parts := make([]string, len(settings))
 	for i, s := range settings {
 		parts[i] = s.Name + "=" + s.Value
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, between)
 }
 
 func readable(settings []Setting) []Setting {
@@ -227,7 +222,7 @@ func machines(d *Database) string {
 	}
 	parts = append(parts, when(len(node) > 0, "each node "+strings.Join(node, ", ")),
 		when(len(shared) > 0, "all nodes share "+strings.Join(shared, " and ")))
-	return joined(", ", parts...)
+	return Joined(", ", parts...)
 }
 
 func retriesLine(r *Result) string {
@@ -248,7 +243,7 @@ func loadingLine(l *Loading) string {
 	for i := range l.Faults {
 		parts = append(parts, loadingFault(&l.Faults[i]))
 	}
-	return joined("; ", parts...)
+	return Joined("; ", parts...)
 }
 
 func loadingFault(f *Fault) string {
@@ -285,8 +280,12 @@ func rateLines(r *Result) []string {
 	return lines
 }
 
+// overheadLine is empty if it was not measured.
 func overheadLine(r *Result) string {
 	o := r.Overhead
+	if o == nil {
+		return ""
+	}
 	share := func(own, all float64) string { return when(all > 0, fmt.Sprintf(" (%.1f"+nbsp+"%%)", 100*own/all)) }
 	return fmt.Sprintf("of p50 %s%s and of p99 %s%s are assay's own, and of its processor time per operation %s%s: at %s/s on a store that answers at once, over %s",
 		millis(o.P50), share(o.P50, r.Latency.P50), millis(o.P99), share(o.P99, r.Latency.P99),
@@ -295,7 +294,7 @@ func overheadLine(r *Result) string {
 
 func testerLine(r *Result) string {
 	c := &r.Client
-	return cmp.Or(joined(", ",
+	return cmp.Or(Joined(", ",
 		when(c.CPUShare >= 0 && c.CPUs > 0, fmt.Sprintf("used %.0f"+nbsp+"%% of %s", c.CPUShare*100, check.Counted(int64(c.CPUs), "processor", "processors"))),
 		when(c.PeakMemory > 0, "peak memory "+memory(c.PeakMemory)),
 		when(c.SchedulerP99 > 0, "wait for a processor p99 "+millis(c.SchedulerP99)),

@@ -124,7 +124,7 @@ func nodeLine(n *servers.NodeSummary) string {
 	if n.MemoryMax != nil {
 		memory = "memory " + unbroken(quantity.Memory(int64(*n.MemoryMax)))
 	}
-	return n.Name + ": " + joined(", ", fmt.Sprintf("%s of %s in use in the median second", knownFigure(n.CPUMedian, "share"), cpus), memory,
+	return n.Name + ": " + Joined(", ", fmt.Sprintf("%s of %s in use in the median second", knownFigure(n.CPUMedian, "share"), cpus), memory,
 		when(n.Written != nil, knownFigure(n.Written, "bytes/s")+" written to disk"),
 		when(n.Sent != nil, knownFigure(n.Sent, "bytes/s")+" sent"),
 		when(n.Samples < n.Of, fmt.Sprintf("not seen in %d of %d", n.Of-n.Samples, n.Of)))
@@ -153,7 +153,5 @@ func (t *textWriter) servers(r *Result) {
 		t.field("limit", s.Limit.Text)
 	}
 	t.growth(r)
-	if s.Waits != "" {
-		t.field("waits", s.Waits)
-	}
+	t.field("waits", s.Waits)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/measure"
 )
 
 const (
@@ -40,32 +41,20 @@ func Summary(w io.Writer, r *Result, page string) error {
 		m.firstFindings(c)
 	}
 	m.Table(faultTable(r))
-	m.raw(escape(joined("; ", loadLine(r), "seed "+fmt.Sprint(r.Seed), "assay "+r.Version, when(page != "", "report "+page))))
+	m.raw(escape(Joined("; ", loadLine(r), "seed "+fmt.Sprint(r.Seed), "assay "+r.Version, when(page != "", "report "+page))))
 	return m.Write(w)
 }
 
 func figureTable(r *Result) Table {
 	t := Table{Head: []string{"figure", "measured", "± (95 %)"}}
-	share := ""
-	if i := r.Throughput.Interval(); i != nil && r.Throughput.PerSecond > 0 {
-		share = upToShare(i.Share(r.Throughput.PerSecond))
+	p, l := &r.Throughput, &r.Latency
+	t.Rows = append(t.Rows, []string{"throughput", figure(p.PerSecond) + " committed/s", shareOf(p.PerSecond, p.Interval())})
+	for i, m := range measure.LatencyMetrics() {
+		t.Rows = append(t.Rows, []string{when(i == 0, "response time, ") + m.Name, known(l.Count > 0, millis(m.Of(l))), shareOf(m.Of(l), m.Interval(l))})
 	}
-	t.Rows = append(t.Rows, []string{"throughput", figure(r.Throughput.PerSecond) + " committed/s", share})
-	l := &r.Latency
-	values := times(l.Count > 0, l.Mean, l.P50, l.P95, l.P99, l.P999, l.Max)
-	for i, name := range []string{"response time, mean", "p50", "p95", "p99", "p99.9", "max"} {
-		share := ""
-		if i < len(intervalsOf(l)) {
-			share = intervalsOf(l)[i].share()
-		}
-		t.Rows = append(t.Rows, []string{name, values[i], share})
-	}
-	for _, o := range []struct {
-		name string
-		n    int64
-	}{{"committed", r.Measured.Committed}, {"rejected", r.Measured.Rejected}, {"failed", r.Measured.Failed}, {"unknown", r.Measured.Unknown}} {
-		if o.n > 0 {
-			t.Rows = append(t.Rows, []string{"operations " + o.name, check.Count(o.n), ""})
+	for _, row := range outcomeTable(r).Rows[:4] {
+		if row[1] != "0" {
+			t.Rows = append(t.Rows, []string{"operations " + row[0], row[1], ""})
 		}
 	}
 	return t

@@ -8,6 +8,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/measure"
 )
 
 // Table is a table for any report. The first column names the row; the others, except Words, are
@@ -74,7 +75,7 @@ func (t Table) Parted(names int) (all []Table) {
 			}
 		}
 		if from > names {
-			part.Title = joined(", ", t.Title, "continued")
+			part.Title = Joined(", ", t.Title, "continued")
 		}
 		all = append(all, part)
 	}
@@ -130,8 +131,10 @@ func latencyTable(r *Result, counted bool) Table {
 		if counted {
 			row = append(row, "")
 		}
-		for _, m := range intervalsOf(l) {
-			row = append(row, known(m.interval != nil, m.share()))
+		for _, m := range measure.LatencyMetrics() {
+			if m.Name != "max" { // which has none
+				row = append(row, known(m.Interval(l) != nil, shareOf(m.Of(l), m.Interval(l))))
+			}
 		}
 		t.Rows = append(t.Rows, append(row, ""))
 	}
@@ -294,9 +297,9 @@ func (f *Fault) proof() string {
 		from = "from " + f.Source
 	}
 	if f.Skipped {
-		return joined("; ", "skipped: "+f.Problem, from)
+		return Joined("; ", "skipped: "+f.Problem, from)
 	}
-	return joined("; ", when(!f.Proven, notProven), f.Proof, f.Healing, strings.TrimPrefix(f.backupText(), "; "), f.Problem, from)
+	return Joined("; ", when(!f.Proven, notProven), f.Proof, f.Healing, strings.TrimPrefix(f.backupText(), "; "), f.Problem, from)
 }
 
 // ErrorCounts are the most frequent errors in one line.

@@ -42,18 +42,14 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	t.judgements(r)
 	t.gap()
 	t.field("verdict", verdictLine(r))
-	if r.Promise != nil && r.Promise.Advice != "" {
-		t.field("advice", r.Promise.Advice)
+	t.field("advice", advice(r))
+	if n := len(r.Measurement.Reasons); r.Measurement.Invalid() {
+		t.field("measurement", "INVALID"+when(n > 0, ", for "+check.Counted(n, "reason", "reasons")+" given above"))
 	}
-	if r.Measurement.Invalid() {
-		t.field("measurement", reasonsLine(r))
-	}
-	if a := answerOfAll(r); a != Kept && len(r.Thresholds) > 0 {
+	if a := answerOfAll(r); a != Kept {
 		t.field("thresholds", thresholdsLine(r))
 	}
-	if o.Report != "" {
-		t.field("report", o.Report)
-	}
+	t.field("report", o.Report)
 	return t.writeTo(w)
 }
 
@@ -141,9 +137,7 @@ func (t *textWriter) operations(r *Result) {
 }
 
 func (t *textWriter) remarks(r *Result) {
-	if len(r.Errors) > 0 {
-		t.field("errors", errorsLine(r))
-	}
+	t.field("errors", errorsLine(r))
 	if r.Retries.Policy != "" && r.Retries.Policy != "none" {
 		t.field("retries", retriesLine(r))
 	}
@@ -151,16 +145,10 @@ func (t *textWriter) remarks(r *Result) {
 	if r.Measurement.Invalid() {
 		t.field("tester", testerLine(r))
 	}
-	if r.Cost != nil {
-		t.field("cost", costLine(r))
-	}
-	if r.Overhead != nil {
-		t.field("overhead", overheadLine(r))
-	}
+	t.field("cost", costLine(r))
+	t.field("overhead", overheadLine(r))
 	for _, s := range sections(r) {
-		if s.line != "" {
-			t.field(s.label, s.line)
-		}
+		t.field(s.label, s.line)
 	}
 	t.faults(r)
 	t.servers(r)
@@ -182,9 +170,7 @@ func (t *textWriter) faults(r *Result) {
 		for _, e := range c.Events[:min(len(c.Events), manyFaults)] {
 			t.field("cluster", "at "+seconds(e.Second)+": "+e.Text)
 		}
-		if c.Settled != "" && len(r.Faults) > 0 {
-			t.field("settled", c.Settled)
-		}
+		t.field("settled", when(len(r.Faults) > 0, c.Settled))
 	}
 	if rest := len(r.Faults) - manyFaults; rest > 0 {
 		t.field("fault", "and "+check.Count(rest)+" more, in the report")

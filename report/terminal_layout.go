@@ -42,10 +42,13 @@ func (t *textWriter) line(text string) {
 
 func (t *textWriter) gap() { t.b.WriteByte('\n') }
 
+// field leaves out empty values.
 func (t *textWriter) field(label string, values ...string) {
 	for _, value := range values {
-		t.block(pad(plain(label), labelWidth), "", value)
-		label = ""
+		if value != "" {
+			t.block(pad(plain(label), labelWidth), "", value)
+			label = ""
+		}
 	}
 }
 

@@ -66,22 +66,6 @@ func TestTextKeepsToItsWidth(t *testing.T) {
 	}
 }
 
-// TestTextEndsWithTheVerdict reads the last lines as a user does.
-func TestTextEndsWithTheVerdict(t *testing.T) {
-	for name, want := range map[string]string{
-		"bank":     "verdict       VALID: all 7 checks found nothing wrong\nreport        here\n",
-		"valid":    "verdict       VALID: all 4 checks found nothing wrong\nreport        here\n",
-		"violated": "verdict       VIOLATED: 14 findings in 2 of 5 checks (total, transfers)\nreport        here\n",
-		"cut":      "verdict       UNKNOWN: no check gave an answer\nmeasurement   INVALID, for 2 reasons given above\nreport        here\n",
-		"open":     "verdict       VALID: all 4 checks found nothing wrong\nmeasurement   INVALID, for 1 reason given above\nthresholds    not answered: the measurement that it rests on is invalid\nreport        here\n",
-		"sqlite":   "verdict       VALID: all 4 checks found nothing wrong\nreport        here\n",
-	} {
-		if got := textOf(t, examples()[name], TextOptions{Report: "here"}); !strings.HasSuffix(got, "\n\n"+want) {
-			t.Errorf("%s ends with\n%s", name, got[max(0, len(got)-300):])
-		}
-	}
-}
-
 // TestTextIsShort holds that a run in which nothing was wrong fits on a
 // screen, whatever the number of checks.
 func TestTextIsShort(t *testing.T) {

@@ -65,8 +65,8 @@ type suite struct {
 }
 
 func newSuite(workload, product, configuration string) *suite {
-	s := &suite{class: className("assay", workload, joined(", ", product, configuration))}
-	s.Name = joined(", ", workload+when(product != "", " on "+product), configuration)
+	s := &suite{class: className("assay", workload, Joined(", ", product, configuration))}
+	s.Name = Joined(", ", workload+when(product != "", " on "+product), configuration)
 	return s
 }
 
@@ -172,7 +172,7 @@ func (h *History) Tests() junit.Suite {
 		s.Properties = append(s.Properties, junit.Property(p))
 	}
 	evidence := evidenceLines(check.Result{Evidence: h.Evidence})
-	c := junit.Case{Name: filepath.Base(h.Path), Kind: kindNoVerdict, Message: h.verdict(h.Verdict.String()), Text: joined("\n", h.Detail, evidence)}
+	c := junit.Case{Name: filepath.Base(h.Path), Kind: kindNoVerdict, Message: h.verdict(h.Verdict.String()), Text: Joined("\n", h.Detail, evidence)}
 	switch h.Verdict {
 	case check.Valid:
 		c.Answer, c.Message = junit.Passed, ""

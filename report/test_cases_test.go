@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -101,52 +100,48 @@ func TestCaseOfAViolation(t *testing.T) {
 }
 
 // TestNotAnswered: a threshold that rests on an invalid measurement has one answer, whether the
-// figure keeps it or not.
+// figure keeps it or not. A figure that does not exist neither keeps nor misses a limit, and no form
+// shows a 0 for it.
 func TestNotAnswered(t *testing.T) {
-	for _, kept := range []bool{true, false} {
+	invalid := Measurement{"invalid", []string{"too short"}}
+	missing := Threshold{Text: "p99<1s after faults", Unit: "ms", Undecided: true, Missing: "nothing to measure it by: no such operations at that time"}
+	for name, c := range map[string]struct {
+		m            Measurement
+		threshold    Threshold
+		shown, tests string
+		reason       string
+	}{
+		"kept, invalid":    {invalid, Threshold{Text: "p99<1ms", Measured: 14, Unit: "ms", Kept: true}, "? 14 ms", `type="measurement invalid"`, "measurement invalid: too short"},
+		"missed, invalid":  {invalid, Threshold{Text: "p99<1ms", Measured: 14, Unit: "ms"}, "? 14 ms", `type="measurement invalid"`, "measurement invalid: too short"},
+		"nothing, valid":   {Measurement{Verdict: "valid"}, missing, "? nothing measured", `type="not answered"`, "not answered: p99<1s after faults, nothing to measure it by"},
+		"nothing, invalid": {invalid, missing, "? nothing measured", `type="measurement invalid"`, "measurement invalid: too short"},
+	} {
 		r := validRun()
-		r.Measurement = Measurement{"invalid", []string{"too short"}}
-		r.Thresholds = []Threshold{{Text: "p99<1ms", Measured: 14, Unit: "ms", Kept: kept}}
-		var summary, markdown, page, tests strings.Builder
-		expect.NoError(t, errors.Join(Summary(&summary, r, ""), Markdown(&markdown, r), HTML(&page, r, Page{}), junit.Write(&tests, "", []junit.Suite{Tests(r, "")})))
-		for form, text := range map[string]string{"summary": summary.String(), "Markdown": markdown.String(), "page": page.String(), "tests": tests.String(), "text": textOf(t, r, TextOptions{Width: 200})} {
-			if !strings.Contains(text, "not answered") || form != "tests" && !strings.Contains(strings.ReplaceAll(text, nbsp, " "), "? 14 ms") || strings.Contains(text, "✓ 14") || strings.Contains(text, "MISSED") {
-				t.Errorf("kept %v: the %s does not say that it is not answered", kept, form)
+		r.Measurement, r.Thresholds = c.m, []Threshold{c.threshold}
+		for form, text := range forms(t, r) {
+			expect.Text(t, name+", "+form, text, "not answered", map[bool]string{true: c.tests, false: c.shown}[form == "tests"])
+			for _, bad := range []string{"✓ 14", "MISSED", "measured 0"} {
+				if strings.Contains(text, bad) {
+					t.Errorf("%s: the %s says %q", name, form, bad)
+				}
 			}
 		}
-		if e := ExitOf(r); e.Code != ExitNoVerdict || strings.Contains(strings.Join(e.Reasons, ""), "missed") {
-			t.Errorf("kept %v: %+v", kept, e)
+		expect.Text(t, name, string(jsonOf(t, r)), c.threshold.Missing)
+		if e := ExitOf(r); e.Code != ExitNoVerdict || strings.Contains(strings.Join(e.Reasons, ""), "missed") || !strings.Contains(e.Reasons[0], c.reason) {
+			t.Errorf("%s: %+v", name, e)
 		}
 	}
 }
 
-// TestNothingMeasured: a figure that does not exist neither keeps nor misses a limit, and no form
-// shows a 0 for it.
-func TestNothingMeasured(t *testing.T) {
-	r := validRun()
-	r.Thresholds = []Threshold{{Text: "p99<1s after faults", Unit: "ms", Undecided: true, Missing: "nothing to measure it by: no such operations at that time"}}
-	var summary, markdown, page, tests, object strings.Builder
-	expect.NoError(t, errors.Join(Summary(&summary, r, ""), Markdown(&markdown, r), HTML(&page, r, Page{}), junit.Write(&tests, "", []junit.Suite{Tests(r, "")}), WriteJSON(&object, r)))
-	for form, text := range map[string]string{"summary": summary.String(), "Markdown": markdown.String(), "page": page.String(), "tests": tests.String(), "text": textOf(t, r, TextOptions{Width: 200})} {
-		text = strings.ReplaceAll(text, nbsp, " ")
-		if !strings.Contains(text, "not answered") || form != "tests" && !strings.Contains(text, "? nothing measured") || form == "tests" && !strings.Contains(text, "no such operations at that time") ||
-			strings.Contains(text, "MISSED") || strings.Contains(text, "measured 0") {
-			t.Errorf("the %s does not say that nothing was measured: %s", form, text)
+// TestGravestThreshold: the exit code does not depend on the order of the thresholds.
+func TestGravestThreshold(t *testing.T) {
+	missed, cut := Threshold{Text: "p99<1ms", Measured: 14, Unit: "ms"}, Threshold{Text: "outage<1s", Measured: 400, Unit: "ms", AtLeast: true, Undecided: true}
+	for _, all := range [][]Threshold{{missed, cut}, {cut, missed}} {
+		r := validRun()
+		r.Thresholds = all
+		if e := ExitOf(r); e.Code != ExitNoVerdict || len(e.Reasons) != 2 || !strings.Contains(e.Reasons[0], "outage<1s") {
+			t.Errorf("%+v", e)
 		}
-	}
-	if text := tests.String(); !strings.Contains(text, `type="not answered"`) || strings.Contains(text, "measurement invalid") {
-		t.Errorf("the measurement is valid, and the tests are %s", text)
-	}
-	r.Measurement.Verdict = "invalid"
-	if c := thresholdCase(r, &r.Thresholds[0]); c.Kind != kindInvalid {
-		t.Errorf("the measurement is invalid, and the case is %+v", c)
-	}
-	r.Measurement.Verdict = "valid"
-	if !strings.Contains(object.String(), `"missing": "nothing to measure it by`) {
-		t.Error("the object does not say why")
-	}
-	if e := ExitOf(r); e.Code != ExitNoVerdict || !strings.Contains(strings.Join(e.Reasons, ""), "not answered: p99<1s after faults, nothing to measure it by") {
-		t.Errorf("%+v", e)
 	}
 }
 

@@ -18,8 +18,6 @@ type section struct {
 	// lines are the pages' charts.
 	lines       []LineChart
 	label, line string
-	// kinds is true if the tables include the kinds of operations.
-	kinds bool
 }
 
 // Drawn are the charts as the page writes them.
@@ -37,14 +35,13 @@ func sections(r *Result) (all []section) {
 	if a := r.Availability; a != nil {
 		all = append(all, section{ID: "availability", Title: "Availability", Tables: []Table{availabilityTable(a)}, label: "availability", line: availabilityLine(a)})
 	}
-	if e := r.Entity; e != nil {
-		all = append(all, section{ID: "entity", Title: "Writes and reads", Tables: []Table{entityTable(e)}, label: "entities", line: entityLine(e), kinds: true})
-	}
-	if r.YCSB != nil {
-		all = append(all, section{ID: "kinds", Title: "Kinds of operations", Tables: []Table{kindTable(r.Kinds)}, kinds: true})
-	}
-	if x := r.TPCC; x != nil {
-		all = append(all, section{ID: "tpcc", Title: "Transactions of TPC-C", Tables: tpccTables(x), label: "tpcc", line: tpccLine(x), kinds: true})
+	switch e, x := r.Entity, r.TPCC; { // tables of these two have the kinds of operations
+	case e != nil:
+		all = append(all, section{ID: "entity", Title: "Writes and reads", Tables: []Table{entityTable(e)}, label: "entities", line: entityLine(e)})
+	case x != nil:
+		all = append(all, section{ID: "tpcc", Title: "Transactions of TPC-C", Tables: tpccTables(x), label: "tpcc", line: tpccLine(x)})
+	case len(r.Kinds) > 0:
+		all = append(all, section{ID: "kinds", Title: "Kinds of operations", Tables: []Table{kindTable(r.Kinds)}})
 	}
 	return all
 }

@@ -22,12 +22,7 @@ func checkProse(s *study.Study) error {
 	for _, e := range s.Experiments {
 		wanted, err := plots(e)
 		if err == nil {
-			err = layout(e).Check(axes(e), wanted)
-		}
-		for _, p := range wanted {
-			if err == nil {
-				err = p.Check(configurations(e))
-			}
+			err = layout(e).Check(configurations(e), wanted)
 		}
 		if err != nil {
 			return &study.Error{Path: s.Path, Position: e.At, Problem: err.Error()}
@@ -78,13 +73,6 @@ func configurations(e study.Experiment) (groups []compare.Group) {
 		groups = append(groups, compare.Group{Values: settingsOf(c.Values)})
 	}
 	return groups
-}
-
-func axes(e study.Experiment) (names []string) {
-	for _, v := range e.Configurations[0].Values {
-		names = append(names, v.Axis)
-	}
-	return names
 }
 
 func layout(e study.Experiment) compare.Layout {

@@ -1,10 +1,7 @@
 package compare
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
-	"os"
 
 	"assay/check"
 	"assay/report"
@@ -17,13 +14,9 @@ type baseline struct {
 	Runs   []Run  `json:"runs"`
 }
 
-const baselineFormat = 1
-
-const maxBaseline = 64 << 20
-
 // WriteBaseline leaves out the course of the runs over time and the checks' evidence.
 func WriteBaseline(w io.Writer, g Group) error {
-	b := baseline{Format: baselineFormat, Name: g.Name}
+	b := baseline{Format: report.Format, Name: g.Name}
 	for _, run := range g.Runs {
 		r := *run.Result
 		r.Series, r.Merged = report.Series{}, nil
@@ -38,25 +31,12 @@ func WriteBaseline(w io.Writer, g Group) error {
 }
 
 func readBaseline(path string) ([]Group, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, &report.FileError{Path: path, Problem: "cannot be read: " + err.Error(), Err: err}
-	}
-	defer file.Close() // nothing was written; an error here loses nothing
-	text, err := io.ReadAll(io.LimitReader(file, maxBaseline+1))
-	if err != nil {
-		return nil, &report.FileError{Path: path, Problem: "cannot be read: " + err.Error(), Err: err}
-	}
 	var b baseline
-	switch err := json.Unmarshal(text, &b); {
-	case len(text) > maxBaseline:
-		return nil, &report.FileError{Path: path, Problem: "is too large to be a baseline"}
-	case err != nil:
-		return nil, &report.FileError{Path: path, Problem: "is neither a folder nor a baseline: " + err.Error(), Err: err}
-	case b.Format != baselineFormat:
-		return nil, &report.FileError{Path: path, Problem: fmt.Sprintf("is no baseline of format %d, which this assay reads; assay compare --keep FILE writes one", baselineFormat)}
-	case len(b.Runs) == 0:
-		return nil, &report.FileError{Path: path, Problem: "is a baseline without a run"}
+	if err := report.ReadFile(path, "baseline", "assay compare --keep FILE writes a baseline", &b); err != nil {
+		return nil, err
+	}
+	if len(b.Runs) == 0 {
+		return nil, &report.FileError{Path: path, Problem: "holds no run of a baseline; assay compare --keep FILE writes one"}
 	}
 	for _, run := range b.Runs {
 		if run.Result == nil || run.Result.Workload == "" {

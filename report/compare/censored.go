@@ -16,16 +16,13 @@ type observation struct {
 
 // cut reports whether the run's end cut the metric. One cut outage may be the longest.
 func (m metric) cut(r *report.Result) bool {
-	of := func(is func(*report.Fault) bool) bool {
-		return slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return !f.Skipped && is(&f) })
-	}
 	switch a := r.Availability; m.name {
 	case outageName:
-		return of(func(f *report.Fault) bool { return f.WritesAway }) || a != nil && a.WritesAway
+		return r.LongestOutage(false).AtLeast || a != nil && a.WritesAway
 	case readOutageName:
-		return of(func(f *report.Fault) bool { return f.ReadsAway }) || a != nil && a.ReadsAway
+		return r.LongestOutage(true).AtLeast || a != nil && a.ReadsAway
 	case longestCallName:
-		return of(func(f *report.Fault) bool { return f.LongestCallCut })
+		return slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return !f.Skipped && f.LongestCallCut })
 	}
 	return false
 }

@@ -57,25 +57,13 @@ func (e *DifferentError) Error() string {
 func conditionsOf(r Run) map[string]string {
 	x := r.Result
 	return map[string]string{
-		condWorkload:   joined(" ", x.Workload, settingsText(x.Options, " ")),
+		condWorkload:   report.Joined(" ", x.Workload, report.Pairs(x.Options, " ")),
 		condLoad:       load(x),
 		condIsolation:  report.ValueOf(x.Database.Settings, "isolation"),
 		condDurability: durability(x),
 		condFaults:     faults(x),
 		condMachine:    machine(r.Machine),
 	}
-}
-
-func settingsText(all []report.Setting, separator string) string {
-	var parts []string
-	for _, s := range all {
-		parts = append(parts, s.Name+"="+s.Value)
-	}
-	return strings.Join(parts, separator)
-}
-
-func joined(separator string, parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
 }
 
 // load leaves out the length of the measurement, which does not make figures incomparable.
@@ -111,7 +99,7 @@ func durability(r *report.Result) string {
 			found = append(found, s)
 		}
 	}
-	return joined(" ", r.Database.Product+":", settingsText(found, " "))
+	return report.Joined(" ", r.Database.Product+":", report.Pairs(found, " "))
 }
 
 // unlikeDurability is a difference in the worth of acknowledgements unless found has it already.

@@ -35,44 +35,37 @@ func figureName(name string) string {
 	return name
 }
 
-// Check finds what no run can have of a layout and its plots, and returns a *LayoutError. Figures
-// of rounds, whose names hold a colon, pass: they are known only from runs.
-func (l Layout) Check(axes []string, plots []Plot) error {
-	all := layoutMetrics(nil)
-	isMetric := func(name string) bool {
-		_, found := find(all, name)
-		return found || strings.Contains(name, ": ")
+// Check makes the table and the plots of configurations without runs, and returns the *LayoutError of
+// what no run can have.
+func (l Layout) Check(configurations []Group, plots []Plot) error {
+	groups := planned(configurations)
+	_, err := Configurations(groups, l)
+	if err == nil {
+		_, _, err = Plots(groups, plots, l.Group)
 	}
-	for _, name := range l.Columns {
-		if name = figureName(name); !isMetric(name) && facts()[name] == nil {
-			return unknownColumn("column", name, all)
-		}
+	return err
+}
+
+// planned gives each group a run that has nothing yet, not even a workload.
+func planned(groups []Group) (all []Group) {
+	for _, g := range groups {
+		g.Runs = []Run{{Result: &report.Result{}}}
+		all = append(all, g)
 	}
-	if by := figureName(l.Sort); by != "" && !isMetric(by) && !slices.Contains(axes, by) {
-		return unknownColumn("column to sort by", by, all)
-	}
-	for _, axis := range l.Group {
-		if !slices.Contains(axes, axis) {
-			return &LayoutError{fmt.Sprintf("rows are to be grouped by %q, which does not vary; there vary %s", axis, strings.Join(axes, ", "))}
-		}
-	}
-	for _, r := range l.Reported {
-		for name := range r.Figures {
-			if !isMetric(figureName(name)) {
-				return unknownColumn("figure to be reported", name, all)
+	return all
+}
+
+// figureOf is a metric that an author may name. A run that is only planned may have any round.
+func figureOf(like *report.Result, name string) (metric, bool) {
+	m, found := find(layoutMetrics(like), name)
+	if round, figure, is := cutLast(name, ": "); is && like.Workload == "" {
+		for _, f := range roundFigures() {
+			if f.name == figure {
+				return f.metricOf(round), true
 			}
 		}
 	}
-	for _, p := range plots {
-		switch {
-		case p.over == overTimeWord || p.over == overPercentilesWord || p.over == overRoundsWord || p.over == rampWord || p.over == noPlotWord || p.over == tasksWord:
-		case slices.ContainsFunc(strings.Split(p.figure, " and "), func(name string) bool { return !isMetric(figureName(name)) }):
-			return unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
-		case p.over != "" && !slices.Contains(axes, p.over):
-			return p.doesNotVary(axes)
-		}
-	}
-	return nil
+	return m, found
 }
 
 // Configurations has a row for each group: what varies, how its runs ended unless all are valid,
@@ -129,23 +122,32 @@ type column struct {
 }
 
 func (t *configurationTable) choose(had []Group, l Layout) error {
+	like := had[0].Runs[0].Result
 	names := l.Columns
 	if len(names) == 0 {
-		names = summaryMetrics(had[0].Runs[0].Result)
+		names = summaryMetrics(like)
 	}
-	all := layoutMetrics(had[0].Runs[0].Result)
+	for _, axis := range l.Group {
+		if !slices.Contains(t.axes, axis) {
+			return &LayoutError{fmt.Sprintf("rows are to be grouped by %q, which does not vary; there vary %s", axis, strings.Join(t.axes, ", "))}
+		}
+	}
 	for _, name := range names {
 		name = figureName(name)
 		c := column{name: name, fact: facts()[name]}
 		var found bool
-		if c.metric, found = find(all, name); !found && c.fact == nil {
-			return unknownColumn("column", name, all)
+		if c.metric, found = figureOf(like, name); !found && c.fact == nil {
+			return unknownColumn("column", name, like)
 		}
 		t.columns = append(t.columns, c)
 	}
+	chosen := len(l.Columns) > 0 || like.Workload != "" // otherwise the runs decide
 	for _, r := range l.Reported {
 		for name := range r.Figures {
-			if !slices.ContainsFunc(t.columns, func(c column) bool { return c.name == figureName(name) && c.fact == nil }) {
+			if _, found := figureOf(like, figureName(name)); !found {
+				return unknownColumn("figure to be reported", name, like)
+			}
+			if chosen && !slices.ContainsFunc(t.columns, func(c column) bool { return c.name == figureName(name) && c.fact == nil }) {
 				return &LayoutError{fmt.Sprintf("%q is reported, and is no figure among the columns, which are %s", name, strings.Join(names, ", "))}
 			}
 		}
@@ -153,8 +155,8 @@ func (t *configurationTable) choose(had []Group, l Layout) error {
 	return nil
 }
 
-func unknownColumn(what, name string, all []metric) error {
-	return &LayoutError{fmt.Sprintf("there is no %s %q; there are %s", what, name, known(name, slices.Collect(maps.Keys(facts())), all))}
+func unknownColumn(what, name string, like *report.Result) error {
+	return &LayoutError{fmt.Sprintf("there is no %s %q; there are %s", what, name, known(name, slices.Collect(maps.Keys(facts())), layoutMetrics(like)))}
 }
 
 // known lists these words and figures and suggests the one that may have been meant.
@@ -176,10 +178,9 @@ func (t *configurationTable) sort(by string, like *report.Result) error {
 		})
 		return nil
 	}
-	all := layoutMetrics(like)
-	m, found := find(all, by)
+	m, found := figureOf(like, by)
 	if !found {
-		return unknownColumn("column to sort by", by, all)
+		return unknownColumn("column to sort by", by, like)
 	}
 	slices.SortStableFunc(t.groups, func(a, b Group) int {
 		if m.moreIsBetter {

@@ -93,11 +93,11 @@ func TestLayoutErrors(t *testing.T) {
 		"there is no figure to be reported \"speed\"": {Reported: []Reported{{Figures: map[string]float64{"speed": 1}}}},
 	} {
 		var refused *LayoutError
-		if err := l.Check([]string{"cluster", "clients"}, nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+		if err := l.Check(series(), nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if err := (Layout{Columns: []string{"tps", "nodes", "fill: took"}, Sort: "clients"}).Check([]string{"clients"}, nil); err != nil {
+	if err := (Layout{Columns: []string{"tps", "nodes", "fill: took"}, Sort: "clients"}).Check(series(), nil); err != nil {
 		t.Error(err)
 	}
 	if _, err := Configurations(series(), Layout{Columns: []string{"mean"}, Reported: []Reported{{Figures: map[string]float64{"tps": 1}}}}); err == nil || !strings.Contains(err.Error(), "no figure among the columns") {
@@ -115,8 +115,7 @@ func TestPlots(t *testing.T) {
 		expect.NoError(t, err)
 		plots = append(plots, p)
 	}
-	axes := []string{"cluster", "clients"}
-	expect.NoError(t, Layout{}.Check(axes, plots))
+	expect.NoError(t, Layout{}.Check(series(), plots))
 	lines, bars, err := Plots(series(), plots, nil)
 	expect.NoError(t, err)
 	if len(bars) != 1 || len(bars[0].Bars) != 4 || bars[0].Bars[1].Value != 4000 || len(bars[0].Bars[1].Runs) != 5 || bars[0].Title != "Throughput" {
@@ -129,8 +128,8 @@ func TestPlots(t *testing.T) {
 	for _, text := range []string{"beauty", "p99 by shards", "tps by cluster"} {
 		p, err := ParsePlot(text)
 		expect.NoError(t, err)
-		early := Layout{}.Check(axes, []Plot{p})
-		if _, _, err := Plots(series(), []Plot{p}, nil); err == nil || text != "tps by cluster" && early == nil {
+		early := Layout{}.Check(series(), []Plot{p})
+		if _, _, err := Plots(series(), []Plot{p}, nil); err == nil || early == nil {
 			t.Errorf("%s: %v, %v", text, err, early)
 		}
 	}
@@ -147,7 +146,7 @@ func TestPlotsOverRounds(t *testing.T) {
 	g.Runs[0].Result.Rounds[1] = report.Round{Name: "15 workers", Seconds: 2, Size: &report.RoundSize{Bytes: 2000}, Tasks: tasks}
 	for text, want := range map[string][][2]float64{"size over rounds": {{1, 1000}, {2, 2000}, {3, 3000}}, "each task of 15 workers": tasks} {
 		p, err := ParsePlot(text)
-		expect.NoError(t, err, Layout{}.Check(nil, []Plot{p}))
+		expect.NoError(t, err, Layout{}.Check([]Group{g}, []Plot{p}))
 		lines, _, err := Plots([]Group{g}, []Plot{p}, nil)
 		if err != nil || len(lines) != 1 || !slices.Equal(lines[0].Lines[0].Points, want) {
 			t.Errorf("%s: %+v, %v", text, lines, err)

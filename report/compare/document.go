@@ -103,7 +103,7 @@ func Imprecise(groups []Group) []string {
 	if wide == 0 { // which ones, their intervals say
 		return nil
 	}
-	return []string{fmt.Sprintf("Throughput is known within more than 10 %% only in %d of %s, which were too short for it: measure longer.", wide, check.Counted(int64(runs), "run", "runs"))}
+	return []string{fmt.Sprintf("In %d of %s the throughput is known no better than ± 10 %%: measure longer.", wide, check.Counted(int64(runs), "run", "runs"))}
 }
 
 // Remarks has a sentence for each kind of problem, with the groups whose runs have it.

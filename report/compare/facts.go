@@ -17,7 +17,7 @@ func facts() map[string]func(*report.Result) string {
 	return map[string]func(*report.Result) string{
 		"database":  func(r *report.Result) string { return r.Database.Product + " " + r.Database.Version },
 		"cluster":   spec,
-		"settings":  func(r *report.Result) string { return cmp.Or(settingsText(r.Database.Settings, ", "), quantity.None) },
+		"settings":  func(r *report.Result) string { return cmp.Or(report.Pairs(r.Database.Settings, ", "), quantity.None) },
 		"nodes":     known(func(d *report.Database) *int { return d.Nodes }),
 		"shards":    known(func(d *report.Database) *int { return d.Shards }),
 		"replicas":  known(func(d *report.Database) *int { return d.Replicas }),

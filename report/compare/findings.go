@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/report"
 )
 
 // Found is what was found wrong in the runs of a group.
@@ -101,7 +102,7 @@ func (g Group) findings() (lines []string) {
 
 // source is the settings that allow a finding, or may, and the page; empty if unknown.
 func source(f check.Finding) string {
-	return strings.Trim(f.Source+"; "+f.Manual, "; ")
+	return report.Joined("; ", f.Source, f.Manual)
 }
 
 // FoundAnswer says whether anything wrong was found in the groups' runs, and what first.

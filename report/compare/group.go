@@ -15,7 +15,10 @@ import (
 
 // Group is runs of the same configuration, one side of a comparison.
 type Group struct {
+	// Name is the configuration's, or else that of Folder.
 	Name string
+	// Folder is the name of the series' folder; empty for other runs.
+	Folder string
 	// Values are of what the group's series varies on purpose, such as 8 of "clients". A
 	// difference there refuses nothing.
 	Values []report.Setting
@@ -105,7 +108,7 @@ func readSeries(folder string) ([]Group, error) {
 	}
 	var groups []Group
 	for _, c := range series.Configurations {
-		g := Group{Name: cmp.Or(c.Name, nameOf(folder)), Values: c.Values}
+		g := Group{Name: cmp.Or(c.Name, nameOf(folder)), Folder: nameOf(folder), Values: c.Values}
 		for _, r := range series.Runs {
 			switch {
 			case r.Configuration != c.Name:
@@ -153,14 +156,20 @@ func readFolders(folder string) ([]Group, error) {
 }
 
 // Pairs returns what to compare: the first group of all arguments with each other one. If the
-// arguments are series of the same configurations, each is compared with its namesake.
+// arguments are series of the same configurations, each is compared with its namesake, and both have
+// their folder in their names. No two groups have the same name.
 func Pairs(arguments [][]Group) ([][2]Group, error) {
 	if len(arguments) > 1 && len(arguments[0]) > 1 && sameNames(arguments) {
 		var pairs [][2]Group
-		for i := range arguments[0] {
+		for i, first := range arguments[0] {
+			same := []Group{first}
 			for _, other := range arguments[1:] {
-				pairs = append(pairs, [2]Group{arguments[0][i], other[i]})
+				same = append(same, other[i])
 			}
+			for at := range same {
+				same[at].Name += " (" + same[at].Folder + ")"
+			}
+			pairs = append(pairs, withFirst(same)...)
 		}
 		return withRuns(pairs)
 	}
@@ -168,14 +177,18 @@ func Pairs(arguments [][]Group) ([][2]Group, error) {
 	if len(all) < 2 {
 		return nil, &report.FileError{Path: all[0].Name, Problem: "is one group of runs alone; name a second one to compare it with"}
 	}
-	var pairs [][2]Group
+	return withRuns(withFirst(all))
+}
+
+// withFirst pairs the first group with each other one. It numbers those with the name of one before.
+func withFirst(all []Group) (pairs [][2]Group) {
 	for i, other := range all[1:] {
-		if other.Name == all[0].Name {
+		if slices.ContainsFunc(all[:i+1], func(g Group) bool { return g.Name == other.Name }) {
 			other.Name = fmt.Sprintf("%s (%d)", other.Name, i+2)
 		}
 		pairs = append(pairs, [2]Group{all[0], other})
 	}
-	return withRuns(pairs)
+	return pairs
 }
 
 func sameNames(arguments [][]Group) bool {

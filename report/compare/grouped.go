@@ -18,7 +18,7 @@ func (g Group) parted(axes []string) (part, rest string) {
 			outside = append(outside, v)
 		}
 	}
-	return settingsText(inside, ", "), settingsText(outside, ", ")
+	return report.Pairs(inside, ", "), report.Pairs(outside, ", ")
 }
 
 // together has the groups with the same values of some axes follow each other.

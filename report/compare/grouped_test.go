@@ -32,7 +32,7 @@ func TestGroupedTable(t *testing.T) {
 		t.Errorf("%q\n%s\nwant\n%s", table.Head, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	var refused *LayoutError
-	if err := (Layout{Group: []string{"colour"}}).Check([]string{"cluster"}, nil); !errors.As(err, &refused) {
+	if err := (Layout{Group: []string{"colour"}}).Check(series(), nil); !errors.As(err, &refused) {
 		t.Errorf("%v", err)
 	}
 }

@@ -36,7 +36,7 @@ func TestGatesOnInvalidMeasurements(t *testing.T) {
 		if got := compared.Gates[0]; Unanswered([]*Comparison{compared}) != c.unanswered || !strings.Contains(got.Detail, c.says) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if said := strings.Contains(strings.Join(against(b), " "), "within more than 10 %"); said != (name == "wide") {
+		if said := strings.Contains(strings.Join(against(b), " "), "no better than ± 10 %"); said != (name == "wide") {
 			t.Errorf("%s: %q", name, against(b))
 		}
 	}

@@ -57,8 +57,8 @@ func metrics() []metric {
 	}
 	return append(all, []metric{
 		{"errors", percent, false, errorShare, nil},
-		{outageName, milliseconds, false, outage, nil},
-		{readOutageName, milliseconds, false, readOutage, nil},
+		{outageName, milliseconds, false, outage(false), nil},
+		{readOutageName, milliseconds, false, outage(true), nil},
 		{newPrimaryName, milliseconds, false, newPrimary, nil},
 		{longestCallName, milliseconds, false, longestCall, nil},
 		{"lost", operations, false, ofAvailability(func(a *report.Availability) int64 { return a.Lost }), nil},
@@ -80,8 +80,7 @@ func metrics() []metric {
 }
 
 // layoutMetrics are the metrics that an author may name: beside metrics, more on the data's size,
-// the servers' cost of a committed operation, and, unless r is nil, its rounds' and statements'
-// figures.
+// the servers' cost of a committed operation, and the figures of the run's rounds.
 func layoutMetrics(r *report.Result) []metric {
 	all := append(metrics(), []metric{
 		{"indexes", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Indexes), r.Data.Indexes > 0 }, nil},
@@ -98,9 +97,6 @@ func layoutMetrics(r *report.Result) []metric {
 		}, nil},
 		{"server cpu", microseconds, false, (*report.Result).ServerProcessor, nil},
 	}...)
-	if r == nil {
-		return all
-	}
 	for i := range r.Rounds {
 		for _, f := range roundFigures() {
 			if _, has := f.get(&r.Rounds[i]); has || !f.compared {
@@ -150,23 +146,17 @@ func errorShare(r *report.Result) (float64, bool) {
 	return 100 * float64(r.Measured.Failed+r.Measured.Unknown) / float64(all), true
 }
 
-// outage is the longest time without a write, in faults or anywhere in workload availability.
-func outage(r *report.Result) (float64, bool) {
-	longest, known := longestOfFaults(r, func(f *report.Fault) float64 { return f.WriteOutage })
-	if r.Availability != nil {
-		longest = max(longest, r.Availability.WriteOutage)
-		known = longest >= 0
+// outage is the longest time without a write, or a read, in faults or anywhere in workload availability.
+func outage(reads bool) func(*report.Result) (float64, bool) {
+	return func(r *report.Result) (float64, bool) {
+		longest := r.LongestOutage(reads).Millis
+		if a := r.Availability; a != nil && reads {
+			longest = max(longest, a.ReadOutage)
+		} else if a != nil {
+			longest = max(longest, a.WriteOutage)
+		}
+		return longest, longest >= 0
 	}
-	return longest, known
-}
-
-func readOutage(r *report.Result) (float64, bool) {
-	longest, known := longestOfFaults(r, func(f *report.Fault) float64 { return f.ReadOutage })
-	if r.Availability != nil {
-		longest = max(longest, r.Availability.ReadOutage)
-		known = longest >= 0
-	}
-	return longest, known
 }
 
 func newPrimary(r *report.Result) (float64, bool) {

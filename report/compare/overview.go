@@ -68,8 +68,8 @@ func (c OverviewColumn) show(like *report.Result) (shown, error) {
 		ShowLoss:       func(g Group, _ *Group) string { return g.loss() },
 	}
 	name := figureName(cmp.Or(c.Show, ShowVerdict))
-	fact, all := facts()[name], layoutMetrics(like)
-	m, isMetric := find(all, name)
+	fact := facts()[name]
+	m, isMetric := figureOf(like, name)
 	switch {
 	case c.Ratio != "" && !isMetric:
 		return nil, &LayoutError{fmt.Sprintf("%q is no figure, of which there could be ratios", name)}
@@ -82,7 +82,7 @@ func (c OverviewColumn) show(like *report.Result) (shown, error) {
 	case isMetric:
 		return func(g Group, _ *Group) string { return g.figureOver(m) }, nil
 	}
-	return nil, &LayoutError{fmt.Sprintf("an overview cannot show %q; there are %s", name, known(name, slices.Concat(slices.Collect(maps.Keys(words)), slices.Collect(maps.Keys(facts()))), all))}
+	return nil, &LayoutError{fmt.Sprintf("an overview cannot show %q; there are %s", name, known(name, slices.Concat(slices.Collect(maps.Keys(words)), slices.Collect(maps.Keys(facts()))), layoutMetrics(like)))}
 }
 
 // Check returns a *LayoutError for what no run can have. of includes left-out configurations.
@@ -90,10 +90,7 @@ func (c OverviewColumn) Check(of []Group) error {
 	if !slices.ContainsFunc(of, c.takes) {
 		return &LayoutError{fmt.Sprintf("no configuration of %s has %s; values are %s", c.Of, strings.Join(c.Where, " and "), strings.Join(valuesOfAll(of), ", "))}
 	}
-	if strings.Contains(c.Show, ": ") { // of a round, which its runs know
-		return nil
-	}
-	_, err := c.show(nil)
+	_, err := c.show(&report.Result{})
 	return err
 }
 

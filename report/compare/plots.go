@@ -110,12 +110,6 @@ func Plots(groups []Group, plots []Plot, group []string) (lines []report.LineCha
 	return lines, bars, nil
 }
 
-// Check returns a *LayoutError if no configuration has the plot's values.
-func (p Plot) Check(groups []Group) error {
-	_, err := p.chosen(groups)
-	return err
-}
-
 func (p Plot) chosen(groups []Group) ([]Group, error) {
 	if len(p.of) == 0 {
 		return groups, nil
@@ -128,10 +122,10 @@ func (p Plot) chosen(groups []Group) ([]Group, error) {
 }
 
 func (p Plot) metric(groups []Group) (metric, error) {
-	all := layoutMetrics(groups[0].Runs[0].Result)
-	m, found := find(all, p.figure)
+	like := groups[0].Runs[0].Result
+	m, found := figureOf(like, p.figure)
 	if !found {
-		return m, unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
+		return m, unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, like)
 	}
 	return m, nil
 }
@@ -190,7 +184,7 @@ func addPoint(c *report.LineChart, name string, x, y float64) {
 // without names the group by its values except an axis's.
 func (g Group) without(axis string) string {
 	rest := slices.DeleteFunc(slices.Clone(g.Values), func(v report.Setting) bool { return v.Name == axis })
-	return cmp.Or(settingsText(rest, ", "), "measured")
+	return cmp.Or(report.Pairs(rest, ", "), "measured")
 }
 
 // tasks draws the time of each operation of a round, in the first run of each group with a valid

@@ -79,10 +79,7 @@ type Work struct {
 
 // Check returns a *PairingError for configurations or a figure that no run will have.
 func (p Pairing) Check(groups []Group, w Work) error {
-	for i := range groups {
-		groups[i].Runs = make([]Run, 1) // as if there were one
-	}
-	if _, err := p.pairs(groups); err != nil {
+	if _, err := p.pairs(planned(groups)); err != nil {
 		return err
 	}
 	if why := w.lacks(p.metric); why != "" {
@@ -103,8 +100,8 @@ func (w Work) lacks(name string) string {
 		}
 		return ""
 	}
-	if _, found := find(layoutMetrics(nil), name); !found {
-		return unknownFigure(name, layoutMetrics(nil))
+	if all := layoutMetrics(&report.Result{}); !slices.ContainsFunc(all, func(m metric) bool { return m.name == name }) {
+		return unknownFigure(name, all)
 	}
 	own := slices.Contains(w.Own, name)
 	switch {
@@ -154,7 +151,7 @@ func (p Pairing) Answer(groups []Group) (Answer, error) {
 func (p Pairing) sentence(m metric, believed, doubted []pair) string {
 	clauses := p.clauses(m, believed)
 	if len(doubted) > 0 {
-		clauses = append(clauses, fmt.Sprintf("is not known, since no measurement of a side is valid (%s)", joined("; ", p.conditions(doubted), whyNot(doubted))))
+		clauses = append(clauses, fmt.Sprintf("is not known, since no measurement of a side is valid (%s)", report.Joined("; ", p.conditions(doubted), whyNot(doubted))))
 	}
 	with := cmp.Or(p.called, strings.Join(alone(p.a, p.b), " & "))
 	subject := m.subject()
@@ -217,11 +214,11 @@ func (p Pairing) clause(e effect) string {
 	runs := runsOf(e)
 	switch {
 	case e.shown() != 0:
-		return fmt.Sprintf("is %s %s (%s)", e.change(), than, joined("; ", e.interval(), e.chance(), runs, at))
+		return fmt.Sprintf("is %s %s (%s)", e.change(), than, report.Joined("; ", e.interval(), e.chance(), runs, at))
 	case !e.enough:
-		return fmt.Sprintf("is %s %s in these runs (%s), which are too few to tell a difference from chance: make five of each (--repeat 5)", e.change(), than, joined("; ", e.interval(), runs, at))
+		return fmt.Sprintf("is %s %s in these runs (%s), which are too few to tell a difference from chance: make five of each (--repeat 5)", e.change(), than, report.Joined("; ", e.interval(), runs, at))
 	}
-	return fmt.Sprintf("has no difference from %s that these runs could show (%s)", p.other(), joined("; ", e.most(), e.chance(), runs, at))
+	return fmt.Sprintf("has no difference from %s that these runs could show (%s)", p.other(), report.Joined("; ", e.most(), e.chance(), runs, at))
 }
 
 func (p Pairing) than(e effect) string {

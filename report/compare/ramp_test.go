@@ -32,7 +32,7 @@ func TestRampPlot(t *testing.T) {
 	expect.NoError(t, err)
 	some, none := growing("system=A", 20, 21, 19, 22, 0), growing("system=B", 0, 0, 0, 0, 0)
 	still := configured([]string{"system=C"}, around(1000)...)
-	expect.NoError(t, Layout{Columns: []string{"degradation"}}.Check([]string{"system"}, []Plot{p}))
+	expect.NoError(t, Layout{Columns: []string{"degradation"}}.Check([]Group{some, none}, []Plot{p}))
 	lines, _, err := Plots([]Group{some, none, still}, []Plot{p}, nil)
 	expect.NoError(t, err)
 	if len(lines) != 1 || len(lines[0].Lines) != 2 || lines[0].Title != "Throughput by active clients" {

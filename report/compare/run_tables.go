@@ -57,7 +57,7 @@ func (w *workTables) add(name string, r *report.Result) {
 		t := &round.Service
 		w.rounds.Rows = append(w.rounds.Rows, []string{name, round.Name, strconv.Itoa(round.Clients), quantity.Milliseconds(round.Seconds * 1000),
 			quantity.Lasted(t.Mean, false), quantity.Lasted(t.P50, false), quantity.Lasted(t.P99, false), quantity.Lasted(t.Max, false)})
-		if more := settingsText(round.Facts, " "); more != "" || round.Size != nil {
+		if more := report.Pairs(round.Facts, " "); more != "" || round.Size != nil {
 			size := quantity.None
 			if round.Size != nil {
 				size = quantity.Bytes(round.Size.Bytes)

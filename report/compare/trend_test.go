@@ -170,11 +170,11 @@ func TestTrendOfCutFigures(t *testing.T) {
 // TestOutageThatIsNotKnown: without a write no outage of writes is known, and it is no outage of 0.
 func TestOutageThatIsNotKnown(t *testing.T) {
 	r := &report.Result{Faults: []report.Fault{{WriteOutage: -1, ReadOutage: 3}, {Skipped: true, WriteOutage: 7}}}
-	if ms, known := outage(r); known {
+	if ms, known := outage(false)(r); known {
 		t.Errorf("%g ms", ms)
 	}
 	r.Faults[0].WriteOutage = 0
-	if ms, known := outage(r); ms != 0 || !known {
+	if ms, known := outage(false)(r); ms != 0 || !known {
 		t.Errorf("%g ms, known %v", ms, known)
 	}
 }

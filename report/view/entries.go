@@ -237,7 +237,7 @@ func newest(has map[string]fs.FileInfo) (at time.Time) {
 }
 
 func headOf(folder string, info fs.FileInfo) entry {
-	h, err := report.ReadHead(folder)
+	h, err := report.ReadJSON(filepath.Join(folder, report.FileResult))
 	if err != nil {
 		return entry{Kind: kindRun, Verdict: stateUnreadable, Problem: reason(err), Started: info.ModTime().UTC()}
 	}

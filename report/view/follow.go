@@ -82,7 +82,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	why := "Nothing is known of it."
-	if h, err := report.ReadHead(folder); err != nil {
+	if h, err := report.ReadJSON(filepath.Join(folder, report.FileResult)); err != nil {
 		why = reason(err) + "."
 	} else if len(h.Measurement.Reasons) > 0 {
 		why = strings.Join(h.Measurement.Reasons, "; ") + "."

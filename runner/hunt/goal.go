@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/internal/quantity"
 	"assay/report"
 	"assay/store/promise"
 )
@@ -170,19 +171,14 @@ func broken(c check.Result) []check.Finding {
 // longestOutage is without writes. least is set if the run's end cut one. known is false if there
 // were no writes.
 func longestOutage(r *report.Result) (longest time.Duration, least string, known bool) {
-	ms := -1.0
-	add := func(outage float64, away bool) {
-		if ms = max(ms, outage); away {
-			least = "at least "
-		}
-	}
-	for i := range r.Faults {
-		add(r.Faults[i].WriteOutage, r.Faults[i].WritesAway)
-	}
+	o := r.LongestOutage(false)
 	if a := r.Availability; a != nil {
-		add(a.WriteOutage, a.WritesAway)
+		o.Millis, o.AtLeast = max(o.Millis, a.WriteOutage), o.AtLeast || a.WritesAway
 	}
-	return time.Duration(ms * float64(time.Millisecond)), least, ms >= 0
+	if o.AtLeast {
+		least = quantity.AtLeast
+	}
+	return time.Duration(o.Millis * float64(time.Millisecond)), least, o.Millis >= 0
 }
 
 // Wilson is the 95 % interval of a probability, by found successes in tried attempts
