@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"assay/check"
-	"assay/measure"
 )
 
 const briefText = 150
@@ -151,20 +150,16 @@ func (t *textWriter) thresholds(r *Result) {
 	}
 }
 
+// measuredLine is measurementLine with the reasons in short.
 func measuredLine(r *Result) string {
-	switch reasons := r.Measurement.Reasons; {
-	case r.Measurement.Wide():
-		return "valid, but imprecise: measure longer"
-	case !r.Measurement.Invalid():
-		return string(measure.Valid)
-	case len(reasons) == 0:
-		return "INVALID, do not believe the figures"
-	default:
-		text := "INVALID: " + cut(reasons[0], briefText)
-		for _, more := range reasons[1:] {
-			kind, _, _ := strings.Cut(more, ":")
-			text += "; " + cut(kind, briefText)
-		}
-		return text
+	reasons := r.Measurement.Reasons
+	if !r.Measurement.Invalid() || len(reasons) == 0 {
+		return measurementLine(r)
 	}
+	text := "INVALID: " + cut(reasons[0], briefText)
+	for _, more := range reasons[1:] {
+		kind, _, _ := strings.Cut(more, ":")
+		text += "; " + cut(kind, briefText)
+	}
+	return text
 }

@@ -17,7 +17,7 @@ type Figures struct {
 	// Place is its link; empty for a table below its own chart.
 	Place string
 	Table Table
-	// Rows names the axis of the rows.
+	// Rows are the places of the table's rows on the axis, in units of the picture, for the pages' script.
 	Rows string
 }
 

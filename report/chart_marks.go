@@ -11,7 +11,7 @@ type drawnPlace struct {
 	Text string
 }
 
-// place is nil if the mark is outside of the picture.
+// place is nil without a mark, and for a value that a logarithmic axis does not have.
 func (c LineChart) place(m *ChartMark, x, y scale) *drawnPlace {
 	if m == nil || c.Logarithmic && m.At[1] <= 0 {
 		return nil

@@ -84,7 +84,7 @@ func (p *chartPicture) frame(width, height int) {
 func (p *chartPicture) write(w io.Writer) error {
 	p.Style = template.CSS(pictureStyle())
 	p.Title, p.Description, p.Mark = plain(p.Title), plain(p.Description), plain(p.Mark)
-	parsed, err := Templates()
+	parsed, err := own()
 	if err == nil {
 		err = parsed.ExecuteTemplate(w, "chart file", p)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	template "github.com/DataDog/datadog-agent/pkg/template/html"
 
@@ -172,12 +173,15 @@ func Templates() (*template.Template, error) {
 	return parsed, nil
 }
 
+// own are this package's, which are never added to.
+var own = sync.OnceValues(Templates)
+
 // Style is the style sheet of all pages.
 func Style() string { return pageStyle + "\n" + documentStyle + "\n" + chartStyle }
 
 // HTML writes the document as one self-contained page. Tables repeat every figure of a chart.
 func (d Document) HTML(w io.Writer) error {
-	parsed, err := Templates()
+	parsed, err := own()
 	if err != nil {
 		return err
 	}

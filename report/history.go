@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
@@ -46,9 +45,7 @@ func (h *History) Exit() int {
 
 // JSON writes the judgement, with [] for empty lists.
 func (h *History) JSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(copyValue(reflect.ValueOf(*h), "", new([]string)).Interface())
+	return Indented(w, copyValue(reflect.ValueOf(*h), "", new([]string)).Interface(), "  ", "judgement")
 }
 
 // Line writes the judgement as one line.

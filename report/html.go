@@ -37,7 +37,7 @@ type Page struct {
 // HTML writes the report as one self-contained page that works from a file and may open no
 // connection. Tables repeat the figures of charts for readers without scripts.
 func HTML(w io.Writer, r *Result, p Page) error {
-	parsed, err := Templates()
+	parsed, err := own()
 	if err == nil {
 		err = parsed.ExecuteTemplate(w, "page", newPage(clean(r), p))
 	}

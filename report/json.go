@@ -40,12 +40,17 @@ func (e *FileError) Unwrap() error { return e.Err }
 // same result gives the same bytes. Empty lists are []. A number that is not finite becomes 0 (-1
 // where that means none), and the measurement is then invalid and names it.
 func WriteJSON(w io.Writer, r *Result) error {
-	text, err := json.MarshalIndent(clean(r), "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the result: %w", err)
+	return Indented(w, clean(r), "  ", "result")
+}
+
+// Indented writes JSON that an error calls what.
+func Indented(w io.Writer, value any, indent, what string) error {
+	text, err := json.MarshalIndent(value, "", indent)
+	if err == nil {
+		_, err = w.Write(append(text, '\n'))
 	}
-	if _, err := w.Write(append(text, '\n')); err != nil {
-		return fmt.Errorf("write the result: %w", err)
+	if err != nil {
+		return fmt.Errorf("write the %s: %w", what, err)
 	}
 	return nil
 }

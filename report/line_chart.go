@@ -13,7 +13,8 @@ type LineChart struct {
 	// Percentiles gives each further nine of Across equal width, up to one of Operations.
 	Percentiles bool
 	Operations  int64
-	Low         bool
+	// Low makes it lower, for pages with several charts over one axis.
+	Low bool
 	// Logarithmic leaves out values of 0 and less. Rare makes only the part above 1 logarithmic,
 	// so that a large line hides no small one.
 	Logarithmic, Rare bool

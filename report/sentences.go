@@ -8,6 +8,7 @@ import (
 
 	"assay/check"
 	"assay/internal/quantity"
+	"assay/measure"
 )
 
 // Sentences of all forms of the report. They expect a clean result.
@@ -76,9 +77,9 @@ func foundBy(r *Result, ended check.Verdict) (n int64) {
 func measurementLine(r *Result) string {
 	switch {
 	case r.Measurement.Wide():
-		return "valid, but WIDE, no surer than the intervals beside the figures"
+		return "valid, but imprecise: no surer than the intervals beside the figures"
 	case !r.Measurement.Invalid():
-		return "valid, nothing stood in the way of the figures"
+		return string(measure.Valid)
 	case len(r.Measurement.Reasons) == 0:
 		return "INVALID, do not believe the figures"
 	}

@@ -21,7 +21,8 @@ type Table struct {
 	// Wide columns are left out on the terminal if the first would get less than half a line.
 	Wide []int
 	// Cut lets the terminal cut the first column instead of wrapping it.
-	Cut   bool
+	Cut bool
+	// Whole keeps the terminal from cutting long cells of the other columns.
 	Whole bool
 	// Parts are headings in pages and Markdown, by the first row below.
 	Parts map[int]string

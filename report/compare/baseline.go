@@ -27,7 +27,7 @@ func WriteBaseline(w io.Writer, g Group) error {
 		run.Result = &r
 		b.Runs = append(b.Runs, run)
 	}
-	return writeJSON(w, b, " ", "baseline")
+	return report.Indented(w, b, " ", "baseline")
 }
 
 func readBaseline(path string) ([]Group, error) {

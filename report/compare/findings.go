@@ -11,8 +11,8 @@ import (
 
 // Found is what was found wrong in the runs of a group.
 type Found struct {
-	// Lines has a sentence with an example for each kind of finding.
 	Group string
+	// Lines has a sentence with an example for each kind of finding.
 	Lines []string
 }
 

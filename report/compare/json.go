@@ -1,10 +1,10 @@
 package compare
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"math"
+
+	"assay/report"
 )
 
 // jsonComparison is what --json writes. Fields are added, never renamed.
@@ -63,16 +63,5 @@ func WriteJSON(w io.Writer, all []*Comparison) error {
 			out.Rows = append(out.Rows, row)
 		}
 	}
-	return writeJSON(w, out, "  ", "comparison")
-}
-
-func writeJSON(w io.Writer, value any, indent, what string) error {
-	text, err := json.MarshalIndent(value, "", indent)
-	if err == nil {
-		_, err = w.Write(append(text, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("write the %s: %w", what, err)
-	}
-	return nil
+	return report.Indented(w, out, "  ", "comparison")
 }

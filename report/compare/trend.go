@@ -241,5 +241,5 @@ func WriteTrends(w io.Writer, all []*Trend) error {
 		}
 		out.Trends = append(out.Trends, one)
 	}
-	return writeJSON(w, out, "  ", "trend")
+	return report.Indented(w, out, "  ", "trend")
 }

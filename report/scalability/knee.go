@@ -57,11 +57,13 @@ const (
 	// fallEvidence is by how much the Bayesian information criterion must prefer a fall (R. E.
 	// Kass, A. E. Raftery, "Bayes Factors", JASA 90, 1995: above 10 is very strong).
 	fallEvidence = 10
+	// bentParameters are those of two lines that meet.
+	bentParameters = 3
 	// mostCorrelation is the largest taken from residuals.
-	bentParameters  = 3
 	mostCorrelation = 0.9
-	finer           = 4
-	kneeResamples   = 500
+	// finer is how many bends are tried from one point to the next.
+	finer         = 4
+	kneeResamples = 500
 )
 
 // ErrNoGrowth means that the points are too few, or their clients too alike.

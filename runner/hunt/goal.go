@@ -2,7 +2,6 @@ package hunt
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -179,17 +178,4 @@ func longestOutage(r *report.Result) (longest time.Duration, least string, known
 		least = quantity.AtLeast
 	}
 	return time.Duration(o.Millis * float64(time.Millisecond)), least, o.Millis >= 0
-}
-
-// Wilson is the 95 % interval of a probability, by found successes in tried attempts
-// (E. B. Wilson, 1927).
-func Wilson(found, tried int) (low, high float64) {
-	if tried == 0 {
-		return 0, 1
-	}
-	const z = 1.959964
-	n, p := float64(tried), float64(found)/float64(tried)
-	middle := (p + z*z/(2*n)) / (1 + z*z/n)
-	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return max(middle-half, 0), min(middle+half, 1)
 }

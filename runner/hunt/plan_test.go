@@ -263,18 +263,6 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-func TestWilson(t *testing.T) {
-	for _, c := range []struct {
-		found, tried int
-		low, high    float64
-	}{{0, 0, 0, 1}, {10, 10, 0.722, 1}, {0, 10, 0, 0.278}, {9, 10, 0.596, 0.982}} {
-		low, high := Wilson(c.found, c.tried)
-		if low < c.low-0.001 || low > c.low+0.001 || high < c.high-0.001 || high > c.high+0.001 {
-			t.Errorf("%d of %d: %.3f to %.3f", c.found, c.tried, low, high)
-		}
-	}
-}
-
 func TestPatternsOfLines(t *testing.T) {
 	const first = "2026-11-29 12:00:01.123 UTC [4711] LOG:  checkpoint starting: time"
 	same := pattern(first)

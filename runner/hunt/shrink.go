@@ -140,15 +140,21 @@ func (r *reduction) confirm(ctx context.Context) {
 			besides[key]++
 		}
 	}
-	f.Low, f.High = Wilson(f.Found, f.Of)
+	f.measure()
 	for i := range r.Findings {
 		g := &r.Findings[i]
 		if n := besides[g.Key]; g != f && n > 0 && g.At == f.At && !g.Shrunk && ctx.Err() == nil {
 			g.Plan, g.Command, g.Shrunk = f.Plan, f.Command, true
 			g.Found, g.Of, g.RunSeconds, g.Undecided = n, f.Of, f.RunSeconds, f.Undecided
-			g.Low, g.High = Wilson(n, f.Of)
+			g.measure()
 		}
 	}
+}
+
+// measure computes the interval of the finding's probability.
+func (f *Finding) measure() {
+	chance := report.ChanceOf(f.Found, f.Of)
+	f.Low, f.High = chance.Low, chance.High
 }
 
 // shrink leaves out of a plan everything without which again still shows the finding. It ends
