@@ -95,7 +95,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	all, err := comparisons(groups, o)
+	all, err := compare.CompareAll(groups, o)
 	if err != nil {
 		return f.pipeline.failed(cmd.OutOrStdout(), "compare", err)
 	}
@@ -110,21 +110,6 @@ func keptAlone(flags *pflag.FlagSet) (err error) {
 		}
 	})
 	return err
-}
-
-func comparisons(groups [][]compare.Group, o compare.Options) (all []*compare.Comparison, err error) {
-	pairs, err := compare.Pairs(groups)
-	if err != nil {
-		return nil, err
-	}
-	for _, pair := range pairs {
-		c, err := compare.Compare(pair[0], pair[1], o)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, nil
 }
 
 func groupsOf(args []string) (groups [][]compare.Group, err error) {

@@ -284,7 +284,7 @@ func TestRead(t *testing.T) {
 func TestPairs(t *testing.T) {
 	a, b, c := group("a", 1), group("b", 2), group("c", 3)
 	names := func(arguments ...[]Group) string {
-		pairs, err := Pairs(arguments)
+		pairs, err := pairsOf(arguments)
 		if err != nil {
 			return err.Error()
 		}

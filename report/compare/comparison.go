@@ -66,6 +66,22 @@ func Compare(a, b Group, o Options) (*Comparison, error) {
 	return c, nil
 }
 
+// CompareAll compares the first group of all arguments with each other one. If the arguments are series
+// of the same configurations, each is compared with its namesake. It returns the errors of Compare, and
+// a *report.FileError if there is nothing to compare.
+func CompareAll(arguments [][]Group, o Options) (all []*Comparison, err error) {
+	pairs, err := pairsOf(arguments)
+	for i := 0; err == nil && i < len(pairs); i++ {
+		var c *Comparison
+		c, err = Compare(pairs[i][0], pairs[i][1], o)
+		all = append(all, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
 func notAllowed(found []Difference, allow []string) []Difference {
 	return slices.DeleteFunc(slices.Clone(found), func(d Difference) bool {
 		return d.Condition == condDurability || slices.Contains(allow, d.Condition) || slices.Contains(allow, "all")

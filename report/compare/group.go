@@ -155,10 +155,8 @@ func readFolders(folder string) ([]Group, error) {
 	return []Group{g}, nil
 }
 
-// Pairs returns what to compare: the first group of all arguments with each other one. If the
-// arguments are series of the same configurations, each is compared with its namesake, and both have
-// their folder in their names. No two groups have the same name.
-func Pairs(arguments [][]Group) ([][2]Group, error) {
+// pairsOf gives namesakes of several series the names of their folders. No two groups have the same name.
+func pairsOf(arguments [][]Group) ([][2]Group, error) {
 	if len(arguments) > 1 && len(arguments[0]) > 1 && sameNames(arguments) {
 		var pairs [][2]Group
 		for i, first := range arguments[0] {

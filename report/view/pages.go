@@ -107,21 +107,16 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 		}
 		groups = append(groups, read)
 	}
-	pairs, err := compare.Pairs(groups)
-	var all []*compare.Comparison
-	var verdicts []report.DocumentVerdict
-	for i := 0; err == nil && i < len(pairs); i++ {
-		var c *compare.Comparison
-		if c, err = compare.Compare(pairs[i][0], pairs[i][1], compare.Options{Allow: []string{"all"}}); err == nil {
-			all = append(all, c)
-			if line, differ := unlike(c); differ {
-				verdicts = append(verdicts, line)
-			}
-		}
-	}
+	all, err := compare.CompareAll(groups, compare.Options{Allow: []string{"all"}})
 	if err != nil {
 		s.problem(w, http.StatusUnprocessableEntity, "These cannot be put side by side: "+err.Error())
 		return
+	}
+	var verdicts []report.DocumentVerdict
+	for _, c := range all {
+		if line, differ := unlike(c); differ {
+			verdicts = append(verdicts, line)
+		}
 	}
 	d := compare.Document(all, s.command(paths, len(verdicts) > 0))
 	d.Verdicts = append(verdicts, d.Verdicts...)
