@@ -38,7 +38,12 @@ func figureName(name string) string {
 // Check makes the table and the plots of configurations without runs, and returns the *LayoutError of
 // what no run can have.
 func (l Layout) Check(configurations []Group, plots []Plot) error {
-	groups := planned(configurations)
+	groups, axes := planned(configurations), axesOf(configurations)
+	for _, axis := range l.Group {
+		if !slices.Contains(axes, axis) {
+			return &LayoutError{fmt.Sprintf("rows are to be grouped by %q, which does not vary; there vary %s", axis, strings.Join(axes, ", "))}
+		}
+	}
 	_, err := Configurations(groups, l)
 	if err == nil {
 		_, _, err = Plots(groups, plots, l.Group)
@@ -126,11 +131,6 @@ func (t *configurationTable) choose(had []Group, l Layout) error {
 	names := l.Columns
 	if len(names) == 0 {
 		names = summaryMetrics(like)
-	}
-	for _, axis := range l.Group {
-		if !slices.Contains(t.axes, axis) {
-			return &LayoutError{fmt.Sprintf("rows are to be grouped by %q, which does not vary; there vary %s", axis, strings.Join(t.axes, ", "))}
-		}
 	}
 	for _, name := range names {
 		name = figureName(name)
