@@ -95,7 +95,7 @@ func TestTwice(t *testing.T) {
 // TestAFaultyProxyConvictsNobody: a failure of assay's own is unknown, whatever else was seen.
 func TestAFaultyProxyConvictsNobody(t *testing.T) {
 	r := &run{moment: moment{event: "answer-lost@abcd0123:1"}, recorder: wire.NewRecorder(), problem: errors.New("no space left"), after: map[string]string{"total": "total: wanted 1, got 2"}}
-	r.hung, r.silent = true, time.Second
+	r.hung, r.silent, r.mute = true, time.Second, true
 	b := learn(&run{recorder: wire.NewRecorder()})
 	if got := b.judge(r, true); got.Verdict != check.Unknown || got.Happens != NotKnown {
 		t.Errorf("it is %v, %s", got.Verdict, got.Happens)

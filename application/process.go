@@ -23,10 +23,9 @@ type ending struct {
 	// hung is true if assay ended it, since nothing passed for longer than it may, or it took longer.
 	hung bool
 	took time.Duration
-	// silent is how long nothing had passed, of one that hung; 0 of one that took too long.
+	// silent is how long nothing had passed, of one that hung; mute is true if it hung by that.
 	silent time.Duration
-	// quiet is how long nothing had passed, of each that hung.
-	quiet time.Duration
+	mute   bool
 	// said is the last line that it printed.
 	said string
 }
@@ -34,7 +33,7 @@ type ending struct {
 // how says it.
 func (e ending) how() string {
 	switch {
-	case e.hung && e.silent == 0:
+	case e.hung && !e.mute:
 		return fmt.Sprintf("was ended by assay after %.0f s", e.took.Seconds())
 	case e.hung:
 		return fmt.Sprintf("was ended by assay after %.0f s in which nothing passed", e.silent.Seconds())
@@ -50,17 +49,17 @@ const leastQuiet = time.Second
 // hanging says why it hangs.
 func (e ending) hanging() string {
 	switch {
-	case e.silent > 0:
+	case e.mute:
 		return fmt.Sprintf("nothing passed for %.0f s, and it did not end", e.silent.Seconds())
-	case e.quiet >= leastQuiet:
-		return fmt.Sprintf("it had not ended after %.0f s (--time-limit), and nothing had passed for the last %.0f s", e.took.Seconds(), e.quiet.Seconds())
+	case e.silent >= leastQuiet:
+		return fmt.Sprintf("it had not ended after %.0f s (--time-limit), and nothing had passed for the last %.0f s", e.took.Seconds(), e.silent.Seconds())
 	}
 	return fmt.Sprintf("it had not ended after %.0f s (--time-limit), and did not fall silent: it tries again for ever, or one of its threads goes on while another hangs", e.took.Seconds())
 }
 
 // more is what gives one that hung more time.
 func (e ending) more() string {
-	if e.silent > 0 {
+	if e.mute {
 		return "give it more --patience"
 	}
 	return "give it more by --time-limit"
@@ -149,10 +148,7 @@ func watch(ctx context.Context, cmd *exec.Cmd, recorder *wire.Recorder, within b
 		if done || e.hung || silence <= within.patience && spent <= within.limit {
 			continue
 		}
-		e.hung, e.quiet = true, silence
-		if silence > within.patience {
-			e.silent = silence
-		}
+		e.hung, e.silent, e.mute = true, silence, silence > within.patience
 		_ = session.End(cmd)
 	}
 	_ = session.End(cmd) // what it has left behind

@@ -33,7 +33,7 @@ func TestASilenceWithinTheTime(t *testing.T) {
 	x := &trying{Plan: Plan{Product: silent{}, Folder: t.TempDir(), Command: []string{"sleep", "600"}, Patience: time.Hour, TimeLimit: 10 * time.Millisecond}}
 	r, err := x.once(t.Context(), nil)
 	expect.NoError(t, err)
-	if !r.hung || r.silent != 0 || r.quiet <= 0 {
+	if !r.hung || r.mute || r.silent <= 0 {
 		t.Errorf("%+v", r.ending)
 	}
 }

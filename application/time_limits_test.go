@@ -48,10 +48,10 @@ const standby = 5 * time.Second
 // TestWhyItHangs tells an application that waits when its time is over from one that goes on.
 func TestWhyItHangs(t *testing.T) {
 	for e, want := range map[ending]string{
-		{hung: true, took: 70 * time.Second, silent: time.Minute, quiet: time.Minute}: "nothing passed for 60 s, and it did not end",
-		{hung: true, took: 10 * time.Second, quiet: 9 * time.Second}:                  "it had not ended after 10 s (--time-limit), and nothing had passed for the last 9 s",
-		{hung: true, took: 10 * time.Second, quiet: leastQuiet}:                       "it had not ended after 10 s (--time-limit), and nothing had passed for the last 1 s",
-		{hung: true, took: 10 * time.Second, quiet: leastQuiet - time.Millisecond}:    "it had not ended after 10 s (--time-limit), and did not fall silent: it tries again for ever, or one of its threads goes on while another hangs",
+		{hung: true, took: 70 * time.Second, silent: time.Minute, mute: true}:       "nothing passed for 60 s, and it did not end",
+		{hung: true, took: 10 * time.Second, silent: 9 * time.Second}:               "it had not ended after 10 s (--time-limit), and nothing had passed for the last 9 s",
+		{hung: true, took: 10 * time.Second, silent: leastQuiet}:                    "it had not ended after 10 s (--time-limit), and nothing had passed for the last 1 s",
+		{hung: true, took: 10 * time.Second, silent: leastQuiet - time.Millisecond}: "it had not ended after 10 s (--time-limit), and did not fall silent: it tries again for ever, or one of its threads goes on while another hangs",
 	} {
 		if got := e.hanging(); got != want {
 			t.Errorf("%+v: %s", e, got)

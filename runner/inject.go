@@ -40,9 +40,8 @@ type injector struct {
 }
 
 func (r *run) injector() injector {
-	all, _ := r.scenario.faults() // they were parsed when the scenario was validated
 	j := injector{into: r.system.Target(), seed: r.scenario.Load.Seed, progress: r.options.Progress, status: r.options.Status, monitor: r.options.Monitor}
-	j.loading, j.working = fault.Phases(all)
+	j.loading, j.working = fault.Phases(r.faults)
 	return j
 }
 
@@ -55,7 +54,7 @@ func (j injector) beside(ctx context.Context, p load.Plan, file *history.Writer,
 	keeper := &faultKeeper{file: file, start: start, note: j.progress.Note, status: j.status, monitor: j.monitor}
 	plan := fault.Plan{Start: start.Add(p.Warmup), Duration: measuredLength(p), Seed: j.seed}
 	heal := j.inject(ctx, j.working, plan, keeper, func(injections []fault.Injection) {
-		for _, i := range append(injections, neverDone(j.working, injections)...) {
+		for _, i := range append(injections, neverDone(j.working, injections, "skipped: the work ended before it could be done; run for longer, or let it happen earlier")...) {
 			keeper.keep(i) // with what was proven of it
 		}
 	})
@@ -65,9 +64,9 @@ func (j injector) beside(ctx context.Context, p load.Plan, file *history.Writer,
 	}
 }
 
-// neverDone are the faults without an injection, as skipped ones: the work ended before their time,
-// or while they looked for a primary.
-func neverDone(faults []fault.Fault, injections []fault.Injection) (all []fault.Injection) {
+// neverDone are the faults without an injection, as skipped ones, with why: the work ended before
+// their time, or while they looked for a primary.
+func neverDone(faults []fault.Fault, injections []fault.Injection, why string) (all []fault.Injection) {
 	number := 0
 	for _, i := range injections {
 		number = max(number, i.Number)
@@ -76,7 +75,7 @@ func neverDone(faults []fault.Fault, injections []fault.Injection) (all []fault.
 		if !slices.ContainsFunc(injections, func(i fault.Injection) bool { return i.Fault == f }) {
 			number++
 			all = append(all, fault.Injection{Number: number, Fault: f, Due: time.Now(), Skipped: true,
-				Problem: "skipped: the work ended before it could be done; run for longer, or let it happen earlier"})
+				Problem: why})
 		}
 	}
 	return all
@@ -164,27 +163,14 @@ func (j injector) load(ctx context.Context, db *open.Work, loaded func(done, tot
 	start := time.Now()
 	keeper := &faultKeeper{start: start, note: j.progress.Note, phase: " of loading", while: " while loading"}
 	stop := j.inject(ctx, j.loading, fault.Plan{Start: start, Seed: j.seed}, keeper, func(injections []fault.Injection) {
-		l.Faults = loadingFaults(j.loading, injections, start, time.Since(start))
+		why := fmt.Sprintf("loading was over after %.1f s, before its time came; load more rows, or let it happen earlier", time.Since(start).Seconds())
+		for _, i := range append(injections, neverDone(j.loading, injections, why)...) {
+			happened := record.FaultOf(i, start)
+			l.Faults = append(l.Faults, happened.Reported(start.UTC()))
+		}
 	})
 	// All faults are healed before what must be made late is made.
 	l.Again, err = db.LoadThrough(ctx, loaded, stop)
 	stop()
 	return l, err
-}
-
-// loadingFaults returns the faults for the report, with times since the start of loading.
-// Faults whose time did not come are reported as skipped.
-func loadingFaults(faults []fault.Fault, injections []fault.Injection, start time.Time, took time.Duration) (all []report.Fault) {
-	for _, i := range injections {
-		happened := record.FaultOf(i, start)
-		all = append(all, happened.Reported(start.UTC()))
-	}
-	for _, f := range faults {
-		if !slices.ContainsFunc(injections, func(i fault.Injection) bool { return i.Fault == f }) {
-			never := record.FaultOf(fault.Injection{Fault: f, Skipped: true,
-				Problem: fmt.Sprintf("loading was over after %.1f s, before its time came; load more rows, or let it happen earlier", took.Seconds())}, start)
-			all = append(all, never.Reported(start.UTC()))
-		}
-	}
-	return all
 }

@@ -49,7 +49,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		err = r.reach(ctx)
 	}
 	if err == nil && (r.system.Pods != nil || r.system.Hosts != nil) { // the database says by now who takes writes
-		if err = r.refuseFaults(ctx); err != nil {
+		if err = r.system.Refuse(ctx, r.faults); err != nil {
 			r.lease.Release(ctx)
 			err = errors.Join(err, r.store.Close())
 		}

@@ -11,9 +11,8 @@ import (
 )
 
 // provide starts the scenario's servers or finds existing ones, and sets the run's system and address.
-func (r *run) provide(ctx context.Context) error {
-	faults, err := r.scenario.faults()
-	if err != nil {
+func (r *run) provide(ctx context.Context) (err error) {
+	if r.faults, err = r.scenario.faults(); err != nil {
 		return err
 	}
 	hosts, err := r.scenario.hosts()
@@ -22,7 +21,7 @@ func (r *run) provide(ctx context.Context) error {
 	}
 	r.address = r.scenario.Database
 	r.system, err = nodes.Asked{
-		Cluster: r.scenario.Cluster, Kubernetes: r.scenario.Kubernetes, Hosts: hosts, HostsFile: r.scenario.Nodes, Faults: faults,
+		Cluster: r.scenario.Cluster, Kubernetes: r.scenario.Kubernetes, Hosts: hosts, HostsFile: r.scenario.Nodes, Faults: r.faults,
 		Programs: r.options.Servers, Shared: r.options.Shared, Stage: r.options.Progress.Stage, Account: func(ctx context.Context) (store.Statistics, string) {
 			account, why := r.account(ctx)
 			return account, fmt.Sprintf("%s (%s)", r.driver.Name, why)
@@ -47,15 +46,6 @@ func (r *run) keepLogs() error {
 		return nil
 	}
 	return r.system.KeepLogs(filepath.Join(r.folder, folderLogs))
-}
-
-// refuseFaults refuses, before anything is loaded, faults that cannot be done there.
-func (r *run) refuseFaults(ctx context.Context) error {
-	faults, err := r.scenario.faults()
-	if err != nil {
-		return err
-	}
-	return r.system.Refuse(ctx, faults)
 }
 
 // restartable is a workload that restarts its server between rounds.

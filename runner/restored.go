@@ -82,7 +82,7 @@ func (r *run) embed(ctx context.Context) error {
 		return nil
 	}
 	r.system.Embedded = cluster.NewBackups(embeddedBacking{r.driver, r.address}, filepath.Join(r.folder, "backups"))
-	return r.refuseFaults(ctx)
+	return r.system.Refuse(ctx, r.faults)
 }
 
 // readRestored reads each restored database into its own folder. A failure is noted: it must

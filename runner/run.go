@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"assay/fault"
 	"assay/measure"
 	"assay/report"
 	"assay/runner/agents"
@@ -62,6 +63,7 @@ type Outcome struct {
 // provide, open, gather, load, work (which settles), and summarize, which reads back and judges.
 type run struct {
 	scenario Scenario
+	faults   []fault.Fault // the scenario's
 	options  Options
 	system   *nodes.System
 	address  string // of the database, password included
