@@ -145,7 +145,7 @@ var mayImport = map[string][]string{
 	"runner/advise":             {"check", "internal/quantity", "measure", "report", "runner", "runner/series", "store", "workload/script"},
 	"report/pagetest":           {},
 	"report/view":               {"check", "report/compare", "internal/quantity", "report"},
-	"runner/study":              {"internal/spelling"},
+	"runner/study":              {"internal/spelling", "internal/yamlfile", "report", "report/compare", "store"},
 
 	"cluster/kubernetes/kubernetestest": {"cluster/server"},
 	"cluster/servertest":                {"cluster/server", "internal/expect"},

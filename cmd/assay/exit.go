@@ -29,7 +29,6 @@ import (
 	"assay/runner/histories"
 	"assay/runner/monitor"
 	"assay/runner/series"
-	"assay/runner/study"
 	"assay/store"
 	"assay/workload/script"
 )
@@ -137,7 +136,7 @@ func usageErrors() []func(error) bool {
 		isA[*runner.ScenarioError], isA[*runner.FolderError], isA[*report.InputError], isA[*history.FormatError], isA[*cluster.SpecError],
 		isA[*fault.ParseError], isA[*fault.TargetError], isA[*fault.ScheduleError], isA[*chaosmesh.Error], isA[*server.NoPrimaryError],
 		isA[*compare.DifferentError], isA[*compare.GateError], isA[*series.PlanError], isA[*report.FileError],
-		isA[*study.Error], isA[*yamlfile.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*agents.AddressError], isA[*application.CommandError], isA[*application.AddressError], isA[*application.ResetError], isA[*application.SlowError], isA[*wire.PlaceError], isA[*kubernetes.TargetError],
+		isA[*yamlfile.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*agents.AddressError], isA[*application.CommandError], isA[*application.AddressError], isA[*application.ResetError], isA[*application.SlowError], isA[*wire.PlaceError], isA[*kubernetes.TargetError],
 		func(err error) bool { // which are cobra's, without types
 			return strings.HasPrefix(err.Error(), unknownCommand) || strings.HasPrefix(err.Error(), "accepts ")
 		},

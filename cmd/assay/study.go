@@ -118,7 +118,7 @@ func (f *studyFlags) run(cmd *cobra.Command, version, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(checkProse(s), f.choose(s)); err != nil {
+	if err := f.choose(s); err != nil {
 		return err
 	}
 	var plans []plannedExperiment

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,39 +12,20 @@ import (
 	"assay/report/article"
 	"assay/report/compare"
 	"assay/runner/study"
-	"assay/store"
 	"assay/workload/definition"
 )
-
-// checkProse finds unusable columns, charts and claims before any run, as far as possible.
-func checkProse(s *study.Study) error {
-	for _, e := range s.Experiments {
-		wanted, err := plots(e)
-		if err == nil {
-			err = layout(e).Check(configurations(e), wanted)
-		}
-		if err != nil {
-			return &study.Error{Path: s.Path, Position: e.At, Problem: err.Error()}
-		}
-	}
-	if err := checkOverviews(s); err != nil {
-		return err
-	}
-	return nil
-}
 
 // checkQuestions finds questions that no run answers, before any run.
 func checkQuestions(s *study.Study, plans []plannedExperiment) error {
 	for _, q := range s.Questions {
 		for _, c := range q.Compare {
-			p, err := pairingOf(q, c)
 			for _, e := range plans {
-				if err == nil && e.experiment.Name == q.Experiment {
-					err = p.Check(configurations(e.experiment), e.work())
+				if e.experiment.Name != q.Experiment {
+					continue
 				}
-			}
-			if err != nil {
-				return &study.Error{Path: s.Path, Position: c.At, Problem: err.Error()}
+				if err := c.Check(e.experiment.Groups(), e.work()); err != nil {
+					return problem(s, c.At, err.Error())
+				}
 			}
 		}
 	}
@@ -68,32 +48,6 @@ func (p plannedExperiment) work() (w compare.Work) {
 	return w
 }
 
-func configurations(e study.Experiment) (groups []compare.Group) {
-	for _, c := range e.Configurations {
-		groups = append(groups, compare.Group{Values: settingsOf(c.Values)})
-	}
-	return groups
-}
-
-func layout(e study.Experiment) compare.Layout {
-	l := compare.Layout{Columns: e.Columns, Sort: e.Sort, Group: e.Group}
-	for _, r := range e.Reported {
-		l.Reported = append(l.Reported, compare.Reported{Values: settingsOf(r.Values), Figures: r.Figures, Remark: r.Remark})
-	}
-	return l
-}
-
-func plots(e study.Experiment) (all []compare.Plot, err error) {
-	for _, text := range e.Charts {
-		p, err := compare.ParsePlot(text)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	}
-	return all, nil
-}
-
 // article lays out the experiments so far; groups are by experiment name.
 func (f *studyFlags) article(s *study.Study, plans []plannedExperiment, groups map[string][]compare.Group) *article.Article {
 	a := &article.Article{Name: nameOf(s), Title: s.Title, Question: s.Question, Setup: s.Description, Command: f.command(s), Facts: f.facts(plans, groups)}
@@ -114,7 +68,7 @@ func (f *studyFlags) article(s *study.Study, plans []plannedExperiment, groups m
 	}
 	for _, p := range plans {
 		for _, line := range leftOutLines(p.experiment) {
-			a.LeftOut = append(a.LeftOut, titleOf(p.experiment)+": "+line)
+			a.LeftOut = append(a.LeftOut, p.experiment.Title+": "+line)
 		}
 	}
 	a.TakeLead(leadOf(s))
@@ -197,19 +151,16 @@ func distinct(all []string) string {
 }
 
 func sectionOf(e study.Experiment, groups []compare.Group) article.Section {
-	section := article.Section{Name: e.Name, Title: titleOf(e), Before: e.Description, After: e.Discussion, Source: e.Source}
+	section := article.Section{Name: e.Name, Title: e.Title, Before: e.Description, After: e.Discussion, Source: e.Source}
 	section.Verdict = compare.VerdictOf(groups)
 	section.Notes = compare.Remarks(groups)
 	made := slices.ContainsFunc(groups, func(g compare.Group) bool { return len(g.Runs) > 0 })
 	if !made {
 		return section
 	}
-	wanted, err := plots(e)
-	if err == nil {
-		section.Lines, section.Bars, err = compare.Plots(groups, wanted, e.Group)
-	}
-	if err == nil {
-		section.Tables, err = compare.Configurations(groups, layout(e))
+	var err error
+	if section.Lines, section.Bars, err = compare.Plots(groups, e.Charts, e.Group); err == nil {
+		section.Tables, err = compare.Configurations(groups, e.Layout)
 	}
 	if err != nil { // the runs are made, and their figures are not to be lost for it
 		section.Problem = "The table and the charts are not as the study asks for: " + err.Error()
@@ -222,43 +173,6 @@ func sectionOf(e study.Experiment, groups []compare.Group) article.Section {
 	summary, single := compare.Summary(e.Workload, groups), compare.Runs(groups)
 	section.Runs = append(summary.Tables[1:], single.Tables...)
 	return section
-}
-
-// settingsOf are values as reports show them, without passwords.
-func settingsOf(values []study.Value) (all []report.Setting) {
-	for _, v := range values {
-		text := v.Text
-		if v.Axis == flagDatabase {
-			text = store.Redact(text)
-		}
-		all = append(all, report.Setting{Name: v.Axis, Value: text})
-	}
-	return all
-}
-
-const flagDatabase = "db"
-
-// pairingOf reads a comparison with addresses as reports show them, without passwords.
-func pairingOf(q study.Question, c study.Compared) (compare.Pairing, error) {
-	words := strings.Split(c.Text, " ")
-	for i, word := range words {
-		if !strings.Contains(word, "://") {
-			continue
-		}
-		if address, of := strings.CutPrefix(word, flagDatabase+"="); of {
-			words[i] = flagDatabase + "=" + store.Redact(address)
-		} else {
-			words[i] = store.Redact(word)
-		}
-	}
-	return compare.ParsePairing(strings.Join(words, " "), q.With)
-}
-
-func titleOf(e study.Experiment) string { return cmp.Or(e.Title, sentence(e.Name)) }
-
-func sentence(name string) string {
-	text := strings.ReplaceAll(name, "-", " ")
-	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 func answerOf(q study.Question, groups map[string][]compare.Group) (article.Answer, [][]string) {
@@ -277,12 +191,7 @@ func answerOf(q study.Question, groups map[string][]compare.Group) (article.Answ
 			say(compare.Answer{}, fmt.Errorf("experiment %s has no result", q.Experiment))
 			continue
 		}
-		p, err := pairingOf(q, c)
-		var a compare.Answer
-		if err == nil {
-			a, err = p.Answer(groups[q.Experiment])
-		}
-		say(a, err)
+		say(c.Answer(groups[q.Experiment]))
 	}
 	if len(q.Found) > 0 {
 		var all []compare.Group
@@ -295,4 +204,26 @@ func answerOf(q study.Question, groups map[string][]compare.Group) (article.Answ
 	}
 	out.Sentence = strings.Join(sentences, " ")
 	return out, rows
+}
+
+func overviews(s *study.Study, plans []plannedExperiment, groups map[string][]compare.Group) (all []report.Table) {
+	of := map[string]compare.Experiment{}
+	for _, p := range plans {
+		e := compare.Experiment{Groups: groups[p.experiment.Name], Found: map[string]string{}}
+		for _, l := range p.experiment.LeftOut {
+			e.LeftOut = append(e.LeftOut, compare.LeftOut{Values: l.Values, Why: l.Why})
+		}
+		for _, found := range compare.FindingsOf(e.Groups) {
+			e.Found[found.Group] = "#" + article.Finding{Title: article.FindingTitle(p.experiment.Title, found.Group)}.ID()
+		}
+		of[p.experiment.Name] = e
+	}
+	for _, o := range s.Overviews {
+		t, err := o.Table(of)
+		if err != nil { // the runs are made, and what they found is not to be lost for it
+			t.Title += ": not as the study asks for: " + err.Error()
+		}
+		all = append(all, t)
+	}
+	return all
 }

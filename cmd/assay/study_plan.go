@@ -17,6 +17,7 @@ import (
 	"assay/cluster"
 	"assay/fault"
 	"assay/internal/quantity"
+	"assay/internal/yamlfile"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
@@ -35,7 +36,7 @@ type plannedExperiment struct {
 }
 
 // plan turns an experiment into a series. It leaves out what a database does not serve, with the
-// reason. An unusable value gives a *study.Error with its position.
+// reason. An unusable value gives a *yamlfile.Error with its position.
 func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment) (plannedExperiment, error) {
 	out := plannedExperiment{experiment: e}
 	out.experiment.Configurations, out.experiment.LeftOut = nil, leftOut(e)
@@ -47,7 +48,7 @@ func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment
 	for _, c := range e.Configurations {
 		p, sharing, err := f.configured(stderr, e, c, folder)
 		if err != nil {
-			return out, located(err, s.Path, e, c)
+			return out, located(err, s, e, c)
 		}
 		if why := p.Base.Unserved(); why != "" {
 			out.experiment.LeftOut = append(out.experiment.LeftOut, study.LeftOut{Configuration: c, Why: notPossible + why})
@@ -62,17 +63,17 @@ func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment
 			p.Base.Load.Seed = out.plan.Base.Load.Seed
 		}
 		if p.Repeats != out.plan.Repeats || p.Base.Load.Seed != out.plan.Base.Load.Seed || sharing != out.sharing {
-			return out, &study.Error{Path: s.Path, Position: e.At, Problem: "repeat, seed and agents hold for a whole experiment and cannot vary in it"}
+			return out, problem(s, e.At, "repeat, seed and agents hold for a whole experiment and cannot vary in it")
 		}
 		out.experiment.Configurations = append(out.experiment.Configurations, c)
-		out.plan.Configurations = append(out.plan.Configurations, series.Configuration{Configuration: report.Configuration{Values: settingsOf(c.Values)}, Scenario: p.Base})
+		out.plan.Configurations = append(out.plan.Configurations, series.Configuration{Configuration: report.Configuration{Values: c.Values}, Scenario: p.Base})
 	}
 	if len(out.plan.Configurations) == 0 {
 		left := out.experiment.LeftOut
-		return out, &study.Error{Path: s.Path, Position: e.At, Problem: "nothing is left to run: " + left[len(left)-1].Why}
+		return out, problem(s, e.At, "nothing is left to run: "+left[len(left)-1].Why)
 	}
 	if err := out.plan.Validate(); err != nil {
-		return out, &study.Error{Path: s.Path, Position: e.At, Problem: err.Error()}
+		return out, problem(s, e.At, err.Error())
 	}
 	return out, nil
 }
@@ -141,7 +142,7 @@ func (e *flagProblem) Error() string { return e.err.Error() }
 func (e *flagProblem) Unwrap() error { return e.err }
 
 // located points an error at its flag in the study's file.
-func located(err error, path string, e study.Experiment, c study.Configuration) error {
+func located(err error, s *study.Study, e study.Experiment, c study.Configuration) error {
 	at := e.At
 	name := flagOf(err)
 	for _, flag := range c.Flags {
@@ -149,7 +150,11 @@ func located(err error, path string, e study.Experiment, c study.Configuration) 
 			at = flag.At
 		}
 	}
-	return &study.Error{Path: path, Position: at, Problem: err.Error()}
+	return problem(s, at, err.Error())
+}
+
+func problem(s *study.Study, at yamlfile.Position, text string) error {
+	return &yamlfile.Error{Path: s.Path, Position: at, Problem: text}
 }
 
 func flagOf(err error) string {
@@ -231,7 +236,7 @@ func leftOut(e study.Experiment) []study.LeftOut {
 func leftOutLines(e study.Experiment) (lines []string) {
 	for _, l := range e.LeftOut {
 		var values []string
-		for _, v := range settingsOf(l.Values) {
+		for _, v := range l.Values {
 			values = append(values, v.Name+"="+v.Value)
 		}
 		lines = append(lines, strings.Join(values, ", ")+": "+l.Why)

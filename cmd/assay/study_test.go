@@ -205,6 +205,8 @@ experiments:
     workload: bank
     matrix: {db: ["mem://", "`+address+`"]}
     reported: [{db: "`+address+`", throughput: 5, remark: "as said"}]
+overview:
+  - {title: All, rows: db, columns: [{of: transfers}, {show: tps, of: transfers, where: "`+address+`", ratio: "`+address+`"}]}
 questions:
   - ask: Which is faster?
     compare: ["db=mem:// against db=`+address+` in tps", "`+address+` against mem:// in tps"]
@@ -221,7 +223,7 @@ questions:
 	expect.Text(t, "study.yaml", readFile(t, dir, "made", "study.yaml"), `matrix: {db: ["mem://", "mem://clerk:xxxxx@host"]}`)
 	expect.Text(t, "study.md", readFile(t, dir, "made", "study.md"), "5.00/s", "as said", "no configuration with db=mem://clerk:xxxxx&#64;host has a run")
 	_, wrong := studyFile(t, strings.Replace(readFile(t, file), "db="+address+" in", "mem://clerk:hidden-one@nowhere in", 1))
-	if e := assay(t, dir, "study", wrong, "--out", "other").want(t, exitUsage); !strings.Contains(e.stderr, "small.yaml:9:15: ") || !strings.Contains(e.stderr, "no configuration has mem://clerk:xxxxx@nowhere") || strings.Contains(e.stderr, "hidden-one") {
+	if e := assay(t, dir, "study", wrong, "--out", "other").want(t, exitUsage); !strings.Contains(e.stderr, "small.yaml:11:15: ") || !strings.Contains(e.stderr, "no configuration has mem://clerk:xxxxx@nowhere") || strings.Contains(e.stderr, "hidden-one") {
 		t.Error(e)
 	}
 }

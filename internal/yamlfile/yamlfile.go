@@ -18,14 +18,28 @@ import (
 	"assay/internal/spelling"
 )
 
-// Error is an unusable file. Line and Column count from 1.
+// Position is a place in a file; lines and columns count from 1.
+type Position struct{ Line, Column int }
+
+// PositionOf is the zero Position if unknown.
+func PositionOf(t *token.Token) Position {
+	if t == nil || t.Position == nil {
+		return Position{}
+	}
+	return Position{t.Position.Line, t.Position.Column}
+}
+
+// Error is an unusable file. Without a Position it is about the whole file.
 type Error struct {
-	Path         string
-	Line, Column int
-	Problem      string
+	Path string
+	Position
+	Problem string
 }
 
 func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Path + ": " + e.Problem
+	}
 	return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Problem)
 }
 
@@ -111,9 +125,9 @@ func Refuse(path string, text []byte, key string, within int, problem string) *E
 }
 
 func at(path string, t *token.Token, within int, problem string) *Error {
-	e := &Error{Path: filepath.ToSlash(path), Line: 1, Column: 1, Problem: problem}
-	if t != nil && t.Position != nil {
-		e.Line, e.Column = t.Position.Line, t.Position.Column+within
+	e := &Error{Path: filepath.ToSlash(path), Position: PositionOf(t), Problem: problem}
+	if e.Column += within; e.Line == 0 {
+		e.Position = Position{1, 1}
 	}
 	return e
 }

@@ -8,11 +8,12 @@ import (
 	"sync"
 
 	"assay/internal/spelling"
+	"assay/internal/yamlfile"
 )
 
 type axis struct {
 	name    string
-	at      Position
+	at      yamlfile.Position
 	choices []choice
 	// shared axes are of all experiments. An experiment may add settings to them.
 	shared bool
@@ -92,9 +93,10 @@ func settingOf(p pair) (Flag, error) {
 type draft struct {
 	Experiment
 	own      []Flag
+	charts   []string
 	excludes node
 	reported node
-	groupAt  Position
+	groupAt  yamlfile.Position
 }
 
 func (r *reader) experiment(p pair) (Experiment, error) {
@@ -108,7 +110,7 @@ func (r *reader) experiment(p pair) (Experiment, error) {
 	if err := r.workload(d, p); err != nil {
 		return Experiment{}, err
 	}
-	if r.shared.at != (Position{}) {
+	if r.shared.at != (yamlfile.Position{}) {
 		if err := r.matrix(d, r.shared, true); err != nil {
 			return Experiment{}, err
 		}
@@ -130,7 +132,16 @@ func (r *reader) experiment(p pair) (Experiment, error) {
 	if err == nil && len(d.Configurations) == 0 {
 		err = problem(d.At, "everything of experiment %s is excluded", d.Name)
 	}
-	return d.Experiment, err
+	if err != nil {
+		return Experiment{}, err
+	}
+	if err := d.layout(); err != nil {
+		return Experiment{}, problem(d.At, "%s", err.Error())
+	}
+	if d.Title == "" {
+		d.Title = strings.ToUpper(d.Name[:1]) + strings.ReplaceAll(d.Name[1:], "-", " ")
+	}
+	return d.Experiment, nil
 }
 
 // workload reads the key that decides which other keys exist.
@@ -184,7 +195,7 @@ func (r *reader) fill(d *draft, n node, ofSize bool) error {
 		}
 	}
 	var err error
-	if d.own, err = r.settings(flags, d.Workload, d.own); err != nil || sizes.at == (Position{}) {
+	if d.own, err = r.settings(flags, d.Workload, d.own); err != nil || sizes.at == (yamlfile.Position{}) {
 		return err
 	}
 	if err := wantMapping(sizes, keySizes, "a name for each, such as report"); err != nil {

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"assay/internal/yamlfile"
 )
 
 // field is a key of a mapping: the schema of its value, and how to read it. The schema for editors
@@ -20,6 +22,17 @@ func textInto(into *string, key, about string) field {
 
 func textsInto(into *[]string, key, about string) field {
 	return field{key, texts(about), func(p pair) (err error) { *into, err = listed(p); return err }}
+}
+
+// shownInto is of texts that hold values of axes.
+func shownInto(into *[]string, key, about string) field {
+	return field{key, texts(about), func(p pair) error {
+		all, err := listed(p)
+		for _, text := range all {
+			*into = append(*into, shownIn(text))
+		}
+		return err
+	}}
 }
 
 // later is the field of a value that is read after all others.
@@ -46,7 +59,7 @@ func (n node) read(what, want string, all []field) error {
 
 // each reads a list of mappings, which may be missing.
 func (n node) each(key, want string, read func(node) error) error {
-	if n.at == (Position{}) {
+	if n.at == (yamlfile.Position{}) {
 		return nil
 	}
 	if !n.list {

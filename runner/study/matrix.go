@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assay/internal/spelling"
+	"assay/report"
 )
 
 const maxConfigurations = 10_000
@@ -91,7 +92,7 @@ func (r *reader) axis(d *draft, p pair, shared bool) (axis, error) {
 			if item.text == none && r.vocabulary.leavesOut(d.Workload, p.key) {
 				s.Values = nil
 			}
-			a.choices = append(a.choices, choice{item.text, []Flag{s}})
+			a.choices = append(a.choices, choice{shown(p.key, item.text), []Flag{s}})
 		}
 	}
 	if len(a.choices) == 0 {
@@ -147,17 +148,18 @@ func (d *draft) excluded(p pair) ([]string, error) {
 		return nil, err
 	}
 	had := d.axes[at].values()
-	for _, v := range s.Values {
-		if !slices.Contains(had, v) {
+	for i := range s.Values {
+		v := shown(p.key, s.Values[i])
+		if s.Values[i] = v; !slices.Contains(had, v) {
 			return nil, problem(s.At, "axis %s has no value %q; it has %s%s", p.key, v, strings.Join(had, ", "), spelling.Hint(v, "", had))
 		}
 	}
 	return s.Values, nil
 }
 
-func (x exclusion) holds(values []Value) bool {
+func (x exclusion) holds(values []report.Setting) bool {
 	for name, excluded := range x.values {
-		if !slices.ContainsFunc(values, func(v Value) bool { return v.Axis == name && slices.Contains(excluded, v.Text) }) {
+		if !slices.ContainsFunc(values, func(v report.Setting) bool { return v.Name == name && slices.Contains(excluded, v.Value) }) {
 			return false
 		}
 	}
@@ -177,7 +179,7 @@ func (r *reader) combine(d *draft, exclusions []exclusion) ([]Configuration, err
 		}
 		for _, c := range all {
 			for _, choice := range a.choices {
-				more = append(more, Configuration{append(slices.Clone(c.Values), Value{a.name, choice.text}), overlaid(c.Flags, choice.settings)})
+				more = append(more, Configuration{append(slices.Clone(c.Values), report.Setting{Name: a.name, Value: choice.text}), overlaid(c.Flags, choice.settings)})
 			}
 		}
 		all = more

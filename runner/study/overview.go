@@ -1,35 +1,15 @@
 package study
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"assay/internal/spelling"
+	"assay/report/compare"
 )
-
-// Overview is a table over several experiments, with a row for each value of a common axis.
-type Overview struct {
-	Title   string
-	Rows    string
-	Values  []string
-	Columns []OverviewColumn
-}
-
-// OverviewColumn shows one experiment.
-type OverviewColumn struct {
-	// Title heads the column; empty means the experiment's title.
-	Title string
-	// Show is a figure or a word of a table, not checked here; empty for the verdicts.
-	Show string
-	// Of is the experiment, Where restricts its configurations by values; empty for all.
-	Of    string
-	Where []string
-	// Ratio is the row by which figures are divided; empty for the figures themselves.
-	Ratio string
-	At    Position
-}
 
 const (
 	keyOverview = "overview"
@@ -37,9 +17,9 @@ const (
 	keyOf       = "of"
 )
 
-// fields are an overview's keys. Its columns are read when the rows are known.
-func (o *Overview) fields(columns *node) []field {
-	column := schemaOf((&OverviewColumn{}).fields(), keyOf)
+// overviewFields are an overview's keys. Its columns are read when the rows are known.
+func overviewFields(o *compare.Overview, columns *node) []field {
+	column := schemaOf(columnFields(&compare.OverviewColumn{}), keyOf)
 	return []field{
 		textInto(&o.Title, keyTitle, "what heads the table"),
 		textInto(&o.Rows, keyRows, "the axis of all its experiments whose values are its rows"),
@@ -47,20 +27,20 @@ func (o *Overview) fields(columns *node) []field {
 	}
 }
 
-func (c *OverviewColumn) fields() []field {
+func columnFields(c *compare.OverviewColumn) []field {
 	return []field{
 		textInto(&c.Title, keyTitle, "what heads the column, in place of the experiment's title"),
 		textInto(&c.Show, "show", "verdict, anomalies, durability, power-cut loss, or a column of the experiment's table; verdict if not given"),
 		textInto(&c.Of, keyOf, "the experiment"),
-		textsInto(&c.Where, "where", "values that the experiment's configurations must have"),
+		shownInto(&c.Where, "where", "values that the experiment's configurations must have"),
 		textInto(&c.Ratio, "ratio", "the row to whose figure all are ratios"),
 	}
 }
 
 func (s *Study) readOverview(n node) error {
-	var o Overview
+	var o compare.Overview
 	var columns node
-	if err := n.read("an overview", "title, rows and columns", o.fields(&columns)); err != nil {
+	if err := n.read("an overview", "title, rows and columns", overviewFields(&o, &columns)); err != nil {
 		return err
 	}
 	if o.Title == "" || o.Rows == "" || !columns.list || len(columns.items) == 0 {
@@ -73,18 +53,17 @@ func (s *Study) readOverview(n node) error {
 		}
 		o.Columns = append(o.Columns, c)
 	}
-	for _, c := range o.Columns {
+	for i, c := range o.Columns {
 		if c.Ratio != "" && !slices.Contains(o.Values, c.Ratio) {
-			return problem(c.At, "there is no row %q for ratios; %s has %s%s", c.Ratio, o.Rows, strings.Join(o.Values, ", "), spelling.Hint(c.Ratio, "", o.Values))
+			return problem(columns.items[i].at, "there is no row %q for ratios; %s has %s%s", c.Ratio, o.Rows, strings.Join(o.Values, ", "), spelling.Hint(c.Ratio, "", o.Values))
 		}
 	}
 	s.Overviews = append(s.Overviews, o)
 	return nil
 }
 
-func (s *Study) readColumn(o *Overview, n node) (c OverviewColumn, err error) {
-	c.At = n.at
-	if err := n.read("a column of an overview", "title, show, of, where and ratio", c.fields()); err != nil {
+func (s *Study) readColumn(o *compare.Overview, n node) (c compare.OverviewColumn, err error) {
+	if err := n.read("a column of an overview", "title, show, of, where and ratio", columnFields(&c)); err != nil {
 		return c, err
 	}
 	names := s.names()
@@ -92,7 +71,9 @@ func (s *Study) readColumn(o *Overview, n node) (c OverviewColumn, err error) {
 	if at < 0 {
 		return c, problem(n.at, "the column is of no experiment %q; the study has %s%s", c.Of, strings.Join(names, ", "), spelling.Hint(c.Of, "", names))
 	}
-	axes := s.Experiments[at].axes
+	e := s.Experiments[at]
+	c.Title, c.Ratio = cmp.Or(c.Title, e.Title), shown(o.Rows, c.Ratio)
+	axes := e.axes
 	rows := slices.IndexFunc(axes, func(a axis) bool { return a.name == o.Rows })
 	if rows < 0 {
 		return c, problem(n.at, "experiment %s has no axis %q, whose values are the rows", c.Of, o.Rows)
@@ -101,6 +82,13 @@ func (s *Study) readColumn(o *Overview, n node) (c OverviewColumn, err error) {
 		if !slices.Contains(o.Values, v) {
 			o.Values = append(o.Values, v)
 		}
+	}
+	of := e.Groups()
+	for _, l := range e.LeftOut {
+		of = append(of, compare.Group{Values: l.Values})
+	}
+	if err := c.Check(of); err != nil {
+		return c, problem(n.at, "%s", err.Error())
 	}
 	return c, nil
 }

