@@ -89,7 +89,8 @@ const (
 const (
 	// Alters changes one of Columns of a row (an inserted one, unless To says otherwise).
 	Alters Does = "alters"
-	// Repeats shows a row twice. Adds shows one more like it that nobody wrote.
+	// Repeats shows a row twice. Adds shows one more like it that nobody wrote: by an insert alone,
+	// or by the whole batch that inserts it, done again under another key, which a floor may refuse.
 	Repeats Does = "repeats"
 	Adds    Does = "adds"
 	// Renumbers shows rows with one less in each of Columns, which are keys.
