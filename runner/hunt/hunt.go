@@ -103,9 +103,6 @@ func Go(ctx context.Context, s *State, ground Ground, o Options) error {
 		return err
 	}
 	s.States, s.Faults = h.space.States(), kinds(h.space.Faults)
-	if s.Patience == nil {
-		s.Patience = map[string]time.Duration{}
-	}
 	h.ends = time.Now().Add(o.For)
 	err = h.save()
 	for failed := 0; err == nil && ctx.Err() == nil && time.Now().Before(h.ends) && !h.enough() && failed < mostFailed; {
@@ -143,7 +140,7 @@ func (h *Hunt) enough() bool {
 func (h *Hunt) next() Plan {
 	r := rand.New(rand.NewPCG(h.Seed, uint64(h.Plans)))
 	if !h.Random {
-		h.space.Lines, h.space.Apart = h.Coverage.again(), len(h.space.away(h.Patience)) > 0
+		h.space.Lines, h.space.Apart = h.Coverage.again(), len(h.space.away(&h.Patience)) > 0
 	}
 	if h.Plans == 0 && h.First != nil {
 		return *h.First
@@ -157,7 +154,7 @@ func (h *Hunt) draw(r *rand.Rand) Plan {
 	h.formed, h.varied = false, nil
 	switch {
 	case h.space.Led && h.space.Apart && chance(r, failovers):
-		return h.space.Failover(r, h.Patience)
+		return h.space.Failover(r, &h.Patience)
 	case !h.Random && chance(r, forms):
 		if h.formed = true; h.Formed%2 == 0 {
 			return h.space.Undisturbed(r, h.Formed/2)
@@ -225,8 +222,8 @@ func (h *Hunt) step(ctx context.Context) (problem, err error) {
 		h.varied.Varied++
 	}
 	fresh := h.Coverage.Add(t.Seen)
-	if t.Result != nil {
-		h.wait(p, t.Seen)
+	if t.Result != nil && h.space.Led {
+		h.Patience.learn(p, t.Seen, min(mostPatience, h.space.Longest))
 	}
 	if fresh > 0 && t.Result != nil && !h.Random {
 		h.keep(Kept{Plan: p, Fresh: fresh, Seconds: time.Since(began).Round(time.Second).Seconds()})

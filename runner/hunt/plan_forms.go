@@ -1,7 +1,6 @@
 package hunt
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -9,16 +8,16 @@ import (
 	"assay/fault"
 )
 
-// Failover draws a plan as long as its kind of fault needs (see State.Patience), in which the primary
+// Failover draws a plan as long as its kind of fault needs (see Patience), in which the primary
 // is away for most of the time, perhaps with other faults.
-func (s *Space) Failover(r *rand.Rand, patience map[string]time.Duration) Plan {
+func (s *Space) Failover(r *rand.Rand, patience *Patience) Plan {
 	away := s.away(patience)
 	if len(away) == 0 {
 		return s.Draw(r)
 	}
 	return s.valid(r, func() Plan {
 		f := target(r, away, oneOf(r, kinds(away)...))
-		p := Plan{Workload: oneOf(r, s.Workloads...), Duration: min(patienceOf(patience, f.Action), s.Longest)}
+		p := Plan{Workload: oneOf(r, s.Workloads...), Duration: min(patience.of(f.Action), s.Longest)}
 		s.drawLoad(r, &p)
 		f.At, f.For = between(r, p.Duration/100, p.Duration/8), round(p.Duration*3/4)
 		p.Faults = []string{f.String()}
@@ -31,14 +30,10 @@ func (s *Space) Failover(r *rand.Rand, patience map[string]time.Duration) Plan {
 
 // away are the faults that take the primary away, but kinds after which no other node ever took
 // writes.
-func (s *Space) away(patience map[string]time.Duration) []fault.Fault {
+func (s *Space) away(patience *Patience) []fault.Fault {
 	return slices.DeleteFunc(slices.Clone(s.Faults), func(f fault.Fault) bool {
-		return !f.AimsAtPrimary() || !takesAway(f.Action) || patienceOf(patience, f.Action) < 0
+		return !f.AimsAtPrimary() || !takesAway(f.Action) || patience.of(f.Action) < 0
 	})
-}
-
-func patienceOf(patience map[string]time.Duration, action string) time.Duration {
-	return cmp.Or(patience[action], leastPatience)
 }
 
 func takesAway(action string) bool {

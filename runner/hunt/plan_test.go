@@ -110,12 +110,9 @@ func TestChoices(t *testing.T) {
 // TestFailoverPlans keep the primary away for most of the run, in several ways.
 func TestFailoverPlans(t *testing.T) {
 	for _, text := range []string{"repmgr:3", "patroni:3", "redis:3", "mongodb:2+arbiter", "postgres:2"} {
-		s, ways, patience := space(t, text), map[string]bool{}, map[string]time.Duration{}
-		for _, action := range kinds(s.Faults) {
-			patience[action] = 40 * time.Second
-		}
+		s, ways, patience := space(t, text), map[string]bool{}, Patience{Unknown: 40 * time.Second}
 		for n := range uint64(25) {
-			p := s.Failover(rand.New(rand.NewPCG(3, n)), patience)
+			p := s.Failover(rand.New(rand.NewPCG(3, n)), &patience)
 			if _, err := Parse("drawn.yaml", p.Text(), s.Specs[0]); err != nil || p.Duration != 40*time.Second {
 				t.Fatalf("%s: %v in\n%s", text, err, p.Text())
 			}
@@ -130,7 +127,7 @@ func TestFailoverPlans(t *testing.T) {
 			t.Errorf("%s: %v", text, ways)
 		}
 	}
-	if p := space(t, "etcd:1").Failover(rand.New(rand.NewPCG(3, 3)), nil); p.Workload == "" {
+	if p := space(t, "etcd:1").Failover(rand.New(rand.NewPCG(3, 3)), &Patience{}); p.Workload == "" {
 		t.Error("no plan for a single node")
 	}
 }

@@ -30,11 +30,8 @@ type State struct {
 
 	// Longest bounds a plan's length.
 	Longest time.Duration `json:"longest_ns,omitempty"`
-	// Patience is the length of plans in which this kind of fault takes the primary away;
-	// leastPatience if missing. It grows until another node takes writes, and is negative if none
-	// ever does. Each kind has its own: a primary that is told to stop hands over at once, and a
-	// dead one is missed after a time limit.
-	Patience map[string]time.Duration `json:"patience_by_fault_ns,omitempty"`
+	// Patience is how long plans that take the primary away wait for another.
+	Patience Patience `json:"patience"`
 
 	// Formed counts the plans that go through workloads without faults, and through pairs of
 	// faults, in turn.

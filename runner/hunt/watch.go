@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"assay/cluster"
-	"assay/fault"
 	"assay/history"
 )
 
@@ -60,23 +59,6 @@ func (s *Space) States() (all []string) {
 
 func stateName(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")
-}
-
-// wait makes plans with a kind of fault longer after a long enough one that began with it, if no
-// other node took writes there.
-func (h *Hunt) wait(p Plan, seen Seen) {
-	if !h.space.Led || len(p.Faults) == 0 || slices.ContainsFunc(seen.States, func(state string) bool { return strings.HasPrefix(state, ledAnother) }) {
-		return
-	}
-	f, err := fault.Parse(p.Faults[0])
-	patience, longest := patienceOf(h.Patience, f.Action), min(mostPatience, h.space.Longest)
-	switch {
-	case err != nil || !f.AimsAtPrimary() || patience < 0 || p.Duration < patience || f.For < patience/2:
-	case patience >= longest:
-		h.Patience[f.Action] = -1
-	default:
-		h.Patience[f.Action] = min(patience*2, longest)
-	}
 }
 
 type looked interface {

@@ -1,0 +1,52 @@
+package hunt
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/fault"
+)
+
+// Patience is the length of plans that take the primary away. Each kind of fault has its own once
+// another node has taken writes after it: a primary that is told to stop hands over at once, and a
+// dead one is missed after a time limit.
+type Patience struct {
+	// Unknown is for kinds after which no other node took writes yet; leastPatience if 0. It
+	// grows with each plan in which none did.
+	Unknown time.Duration `json:"unknown_ns,omitempty"`
+	// Known is by kind of fault, and negative if none did in the longest of plans.
+	Known map[string]time.Duration `json:"known_ns,omitempty"`
+}
+
+func (w *Patience) of(action string) time.Duration {
+	return cmp.Or(w.Known[action], w.Unknown, leastPatience)
+}
+
+// learn takes a run of a plan whose first fault is the one that takes the primary away.
+func (w *Patience) learn(p Plan, seen Seen, longest time.Duration) {
+	if len(p.Faults) == 0 {
+		return
+	}
+	f, err := fault.Parse(p.Faults[0])
+	patience := w.of(f.Action)
+	if err != nil || !f.AimsAtPrimary() || patience < 0 || p.Duration < patience || f.For < patience/2 {
+		return
+	}
+	if w.Known == nil {
+		w.Known = map[string]time.Duration{}
+	}
+	another := slices.ContainsFunc(seen.States, func(state string) bool { return strings.HasPrefix(state, ledAnother) })
+	switch {
+	case another && len(p.Faults) > 1: // any of them may have been the reason
+	case another:
+		w.Known[f.Action] = patience
+	case w.Known[f.Action] > 0:
+		w.Known[f.Action] = min(patience*2, longest)
+	case patience >= longest:
+		w.Known[f.Action] = -1
+	default:
+		w.Unknown = min(patience*2, longest)
+	}
+}
