@@ -44,7 +44,8 @@ type Loaded struct {
 	One, Many string
 }
 
-// batchRows is the least number of rows in a batch; a store.Bulk can ask for more.
+// batchRows is the number of rows in a batch, less if loaders would have nothing to do; a store.Bulk
+// can ask for more.
 const batchRows = 1000
 
 func (l *Loaded) Rows() (rows int64) {
@@ -56,9 +57,9 @@ func (l *Loaded) Rows() (rows int64) {
 
 // Load implements Work; every failure is a *LoadError.
 func (l *Loaded) Load(ctx context.Context, loaded func(done, total int64)) error {
-	size := int64(batchRows)
-	if bulk, is := store.As[store.Bulk](l.Database); is { // and all loaders have something to do
-		each := (l.Rows() + int64(l.Loaders) - 1) / int64(l.Loaders)
+	each := max((l.Rows()+int64(l.Loaders)-1)/int64(l.Loaders), 1)
+	size := min(int64(batchRows), each)
+	if bulk, is := store.As[store.Bulk](l.Database); is {
 		size = max(min(each, int64(bulk.BulkRows())), size)
 	}
 	return l.loading(size).Load(ctx, l.batches(size, l.Database.Load), loaded)

@@ -75,7 +75,7 @@ func (c *Config) Flags() []definition.Flag {
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.InTurn(p) }
 
 func (c *Config) Volume() definition.Volume {
-	return definition.Volume{Rows: 3 * c.Customers, RowBytes: 40}
+	return definition.Volume{Rows: 3 * c.Customers, RowBytes: 40, Inserts: 1 - c.BalanceShare}
 }
 
 func (c *Config) Options(definition.Support) []report.Setting {
