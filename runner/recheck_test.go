@@ -11,6 +11,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/internal/expect"
+	"assay/internal/yamlfile"
 	"assay/report"
 	"assay/runner/readback"
 	"assay/workload/bank"
@@ -92,7 +93,7 @@ func TestRecheckOfWhatIsNoRun(t *testing.T) {
 		expect.NoError(t, os.CopyFS(folder, os.DirFS(whole)))
 		spoil(folder)
 		out, err := Recheck(t.Context(), folder, RecheckOptions{Progress: &diary{}})
-		if !is[*report.InputError](err) && !is[*ScenarioError](err) && !is[*history.FormatError](err) {
+		if !is[*report.InputError](err) && !is[*ScenarioError](err) && !is[*yamlfile.Error](err) && !is[*history.FormatError](err) {
 			t.Errorf("%s: got %v, %+v", name, err, out.Result)
 		}
 		if err != nil && (!strings.Contains(err.Error(), folder) || strings.Count(err.Error(), folder) > 1) {

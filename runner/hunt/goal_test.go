@@ -144,3 +144,13 @@ func TestViolationOfACutPlanIsKept(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatAGoalFindsIsNoGoodNews, whatever the run's checks say.
+func TestWhatAGoalFindsIsNoGoodNews(t *testing.T) {
+	for run, want := range map[check.Verdict]check.Verdict{check.Valid: check.Unknown, check.Allowed: check.Allowed, check.Violated: check.Violated} {
+		s := State{Findings: []Finding{{Goal: "outage=1m0s", Text: "no write succeeded for 61.0 s", Verdict: run}}}
+		if got := s.Document().Verdicts[0].Verdict; got != want {
+			t.Errorf("a run with %v: %v, want %v", run, got, want)
+		}
+	}
+}

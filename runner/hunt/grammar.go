@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"assay/cluster"
@@ -95,8 +96,12 @@ func (s *Space) drawLoad(r *rand.Rand, p *Plan) {
 		switch {
 		case f.Name == w.Keys && chance(r, 60):
 			p.Flags[f.Name] = strconv.Itoa(max(oneOf(r, 4, 10, 20, 100, 1000), int(f.Min)))
-		case len(f.Values) > 0 && !f.Open && chance(r, 15):
-			p.Flags[f.Name] = oneOf(r, f.Values...)
+		case chance(r, 15):
+			// A value that ends with a colon needs something behind it.
+			whole := slices.DeleteFunc(slices.Clone(f.Values), func(v string) bool { return strings.HasSuffix(v, ":") })
+			if len(whole) > 0 {
+				p.Flags[f.Name] = oneOf(r, whole...)
+			}
 		}
 	}
 }

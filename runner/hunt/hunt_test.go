@@ -352,6 +352,7 @@ func TestPatience(t *testing.T) {
 			w.learn(Plan{Duration: long, Faults: []string{"kill secondary at 1s for 50s"}}, Seen{}, time.Minute)
 			w.learn(Plan{Duration: long, Faults: []string{"kill primary at 1s for 10ms"}}, Seen{}, time.Minute)
 			w.learn(Plan{Duration: long}, Seen{}, time.Minute)
+			w.learn(Plan{Duration: long, Faults: []string{"slowcpu primary at 1s for 50s"}}, Seen{}, time.Minute)
 			w.learn(Plan{Duration: long, Faults: []string{"stop primary at 1s for 50s"}}, another, time.Minute)
 			w.learn(Plan{Duration: long, Faults: []string{"pause primary at 1s for 50s", "stop primary at 2s"}}, another, time.Minute)
 			seen := Seen{}

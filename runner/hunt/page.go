@@ -157,7 +157,11 @@ func (s *State) Document() report.Document {
 		Notes: []string{fmt.Sprintf("goals %s; workloads %s; seed %d%s; %s", s.goals(), strings.Join(s.Workloads, ", "), s.Seed, s.ablation(), s.verdicts())}}
 	found := report.Table{Title: "Found", Head: []string{"goal", "what", "how often", "command"}, Words: []int{1, 2, 3}}
 	for _, f := range s.Findings {
-		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: f.verdictWord() + ": " + f.Text, Verdict: f.Verdict})
+		verdict := f.Verdict
+		if verdict == check.Valid { // of the run's checks: what a goal asked for is no good news
+			verdict = check.Unknown
+		}
+		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: f.verdictWord() + ": " + f.Text, Verdict: verdict})
 		found.Rows = append(found.Rows, []string{f.Goal, f.Text, f.probability(), f.Command})
 	}
 	tried := report.Table{Title: "Tried", Head: []string{"fault", "state at injection", "runs"}, Words: []int{1}}

@@ -31,7 +31,7 @@ func (w *Patience) learn(p Plan, seen Seen, longest time.Duration) {
 	}
 	f, err := fault.Parse(p.Faults[0])
 	patience := w.of(f.Action)
-	if err != nil || !f.AimsAtPrimary() || patience < 0 || p.Duration < patience || f.For < patience/2 {
+	if err != nil || !f.AimsAtPrimary() || !takesAway(f.Action) || patience < 0 || p.Duration < patience || f.For < patience/2 {
 		return
 	}
 	if w.Known == nil {
@@ -44,6 +44,7 @@ func (w *Patience) learn(p Plan, seen Seen, longest time.Duration) {
 		w.Known[f.Action] = patience
 	case w.Known[f.Action] > 0:
 		w.Known[f.Action] = min(patience*2, longest)
+	case patience >= longest && len(p.Faults) > 1: // which may have kept the others from it
 	case patience >= longest:
 		w.Known[f.Action] = -1
 	default:

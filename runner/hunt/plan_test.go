@@ -295,3 +295,17 @@ func TestStates(t *testing.T) {
 		}
 	}
 }
+
+// TestDrawnValues: a flag with listed values gets each of them, also if others may be given.
+func TestDrawnValues(t *testing.T) {
+	s, mixes := space(t, "postgres:1"), map[string]bool{}
+	s.Workloads = []string{"ycsb"}
+	for n := range uint64(200) {
+		if mix, drawn := s.Draw(rand.New(rand.NewPCG(5, n))).Flags["mix"]; drawn {
+			mixes[mix] = true
+		}
+	}
+	if len(mixes) != 6 {
+		t.Errorf("mixes %v, want a to f", mixes)
+	}
+}

@@ -194,7 +194,7 @@ type sized struct{ *keeping }
 func (sized) BulkRows() int { return 5000 }
 
 func TestLoadInBatchesOfTheDatabasesSize(t *testing.T) {
-	for n, want := range map[int64]int{800: 800, 12_345: 3087, 100_000: 5000} {
+	for n, want := range map[int64]int{800: 200, 12_345: 3087, 100_000: 5000} {
 		largest := 0
 		k := &keeping{}
 		k.load = func(_ context.Context, batch int) error {
