@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"assay/application/wire"
-	"assay/internal/session"
+	"assay/internal/subprocess"
 )
 
 // ending is how the application ended.
@@ -101,7 +101,7 @@ func (t *trying) execute(ctx context.Context, log string, recorder *wire.Recorde
 		return name == "ASSAY_DB" || slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, name+"=") })
 	}), own...)
 	cmd.Stdout, cmd.Stderr = file, file
-	session.Own(cmd)
+	subprocess.Detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return e, &CommandError{Command: words[0], Err: err}
 	}
@@ -131,7 +131,7 @@ func watch(ctx context.Context, cmd *exec.Cmd, recorder *wire.Recorder, within b
 		case <-ended:
 			done = true
 		case <-ctx.Done():
-			_ = session.End(cmd)
+			_ = subprocess.Kill(cmd)
 			<-ended
 			return e, ctx.Err()
 		case <-tick.C:
@@ -149,9 +149,9 @@ func watch(ctx context.Context, cmd *exec.Cmd, recorder *wire.Recorder, within b
 			continue
 		}
 		e.hung, e.silent, e.mute = true, silence, silence > within.patience
-		_ = session.End(cmd)
+		_ = subprocess.Kill(cmd)
 	}
-	_ = session.End(cmd) // what it has left behind
+	_ = subprocess.Kill(cmd) // what it has left behind
 	e.took = time.Since(began)
 	return e, nil
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"assay/cluster/server"
-	"assay/internal/session"
+	"assay/internal/subprocess"
 )
 
 // Hosts is a database on the user's machines. The user's commands, such as ssh, do the faults, and
@@ -147,8 +147,8 @@ func (c *command) shell(ctx context.Context, text string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", text)
 	cmd.Env = append(os.Environ(), "NODE="+c.name, "HOST="+machine, "PORT="+port, "VALUE="+value)
 	cmd.WaitDelay = time.Second // for child processes that hold our pipes
-	session.Own(cmd)
-	cmd.Cancel = func() error { return session.End(cmd) }
+	subprocess.Detach(cmd)
+	cmd.Cancel = func() error { return subprocess.Kill(cmd) }
 	return cmd
 }
 
@@ -227,7 +227,7 @@ func (c *command) release() error {
 	healer := c.healer
 	c.healer = nil
 	err := c.word.Close()
-	late := time.AfterFunc(commandBound, func() { _ = session.End(healer) })
+	late := time.AfterFunc(commandBound, func() { _ = subprocess.Kill(healer) })
 	defer late.Stop()
 	return errors.Join(err, healer.Wait())
 }

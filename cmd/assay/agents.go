@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"assay/internal/session"
+	"assay/internal/subprocess"
 	"assay/runner"
 	"assay/runner/agents"
 	"assay/store"
@@ -175,7 +175,7 @@ func (l *localAgents) start(n int, engine, pool string) error {
 	}
 	for range n {
 		a := &localAgent{cmd: exec.Command(self, "agent", "--pool", pool, "--attached", "--quiet")}
-		session.Own(a.cmd) // an interrupt is this process's to pass on
+		subprocess.Detach(a.cmd) // an interrupt is this process's to pass on
 		a.cmd.Env = append(os.Environ(), engineVariable+"="+engine)
 		a.cmd.Stderr = &a.output
 		if a.input, err = a.cmd.StdinPipe(); err != nil {

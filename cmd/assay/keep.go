@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/cluster"
-	"assay/internal/session"
+	"assay/internal/subprocess"
 )
 
 // keeperReport is one line of JSON from the process that keeps a cluster to its starter.
@@ -67,7 +67,7 @@ func startKeeper(ctx context.Context, spec, servers string) (keeperReport, error
 		return keeperReport{}, fmt.Errorf("find assay's own program: %w", err)
 	}
 	cmd := exec.Command(self, "cluster", "hold", spec, "--servers", servers)
-	session.Own(cmd)
+	subprocess.Detach(cmd)
 	// It outlives us, so its standard error must not be ours.
 	out, err := cmd.StdoutPipe()
 	if err != nil {

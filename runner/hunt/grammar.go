@@ -39,8 +39,8 @@ func chance(r *rand.Rand, percent int) bool { return r.IntN(100) < percent }
 
 const (
 	mostFaults = 5
-	// mostPatience is how long a failover may take with the products' timeouts.
-	mostPatience = 2 * time.Minute
+	// mostWait is how long a failover may take with the products' timeouts.
+	mostWait = 2 * time.Minute
 )
 
 // Draw draws a plan that the cluster can run.
@@ -78,9 +78,9 @@ func (s *Space) length(r *rand.Rand) time.Duration {
 	switch {
 	case d < time.Minute || !s.Led:
 	case s.Apart:
-		d = leastPatience
+		d = leastWait
 	case chance(r, 50):
-		d = mostPatience
+		d = mostWait
 	}
 	return min(d, s.Longest)
 }

@@ -73,10 +73,10 @@ const (
 	mostKept = 100
 	// drawn is the percentage of plans drawn anew though some are kept.
 	drawn = 50
-	// failovers is the percentage of plans that take the primary away, and leastPatience the
+	// failovers is the percentage of plans that take the primary away, and leastWait the
 	// length of the first.
-	failovers     = 50
-	leastPatience = 20 * time.Second
+	failovers = 50
+	leastWait = 20 * time.Second
 	// forms is the percentage of plans of a fixed form: one workload after the other without
 	// faults, and one pair of faults after the other. plansOfSettings is the number of consecutive
 	// plans on the same settings.
@@ -140,7 +140,7 @@ func (h *Hunt) enough() bool {
 func (h *Hunt) next() Plan {
 	r := rand.New(rand.NewPCG(h.Seed, uint64(h.Plans)))
 	if !h.Random {
-		h.space.Lines, h.space.Apart = h.Coverage.again(), len(h.space.away(&h.Patience)) > 0
+		h.space.Lines, h.space.Apart = h.Coverage.again(), len(h.space.away(&h.FailoverWait)) > 0
 	}
 	if h.Plans == 0 && h.First != nil {
 		return *h.First
@@ -154,7 +154,7 @@ func (h *Hunt) draw(r *rand.Rand) Plan {
 	h.formed, h.varied = false, nil
 	switch {
 	case h.space.Led && h.space.Apart && chance(r, failovers):
-		return h.space.Failover(r, &h.Patience)
+		return h.space.Failover(r, &h.FailoverWait)
 	case !h.Random && chance(r, forms):
 		if h.formed = true; h.Formed%2 == 0 {
 			return h.space.Undisturbed(r, h.Formed/2)
@@ -223,7 +223,7 @@ func (h *Hunt) step(ctx context.Context) (problem, err error) {
 	}
 	fresh := h.Coverage.Add(t.Seen)
 	if t.Result != nil && h.space.Led {
-		h.Patience.learn(p, t.Seen, min(mostPatience, h.space.Longest))
+		h.FailoverWait.learn(p, t.Seen, min(mostWait, h.space.Longest))
 	}
 	if fresh > 0 && t.Result != nil && !h.Random {
 		h.keep(Kept{Plan: p, Fresh: fresh, Seconds: time.Since(began).Round(time.Second).Seconds()})

@@ -334,20 +334,20 @@ func TestFirstFinding(t *testing.T) {
 	}
 }
 
-// TestPatience: plans with a kind of failover grow until one came, and end if none ever does. A
+// TestFailoverWait: plans with a kind of failover grow until one came, and end if none ever does. A
 // primary that hands over at once says nothing of one that is killed.
-func TestPatience(t *testing.T) {
+func TestFailoverWait(t *testing.T) {
 	another, space := Seen{States: []string{stateName(ledAnother, oneHit)}}, space(t, "patroni:3")
 	for _, c := range []struct {
 		comes time.Duration
 		want  string
 	}{{time.Hour, "20s 40s 1m0s -1ns -1ns"}, {30 * time.Second, "20s 40s 40s 40s 40s"}} {
-		var w Patience
+		var w FailoverWait
 		var got []string
 		for range 5 {
-			patience := w.of("kill")
-			got = append(got, patience.String())
-			long := max(patience, 0)
+			wait := w.of("kill")
+			got = append(got, wait.String())
+			long := max(wait, 0)
 			w.learn(Plan{Duration: long / 2, Faults: []string{"kill primary at 1s for 50s"}}, Seen{}, time.Minute)
 			w.learn(Plan{Duration: long, Faults: []string{"kill secondary at 1s for 50s"}}, Seen{}, time.Minute)
 			w.learn(Plan{Duration: long, Faults: []string{"kill primary at 1s for 10ms"}}, Seen{}, time.Minute)
@@ -356,12 +356,12 @@ func TestPatience(t *testing.T) {
 			w.learn(Plan{Duration: long, Faults: []string{"stop primary at 1s for 50s"}}, another, time.Minute)
 			w.learn(Plan{Duration: long, Faults: []string{"pause primary at 1s for 50s", "stop primary at 2s"}}, another, time.Minute)
 			seen := Seen{}
-			if patience > c.comes {
+			if wait > c.comes {
 				seen = another
 			}
 			w.learn(Plan{Duration: long, Faults: []string{"kill primary at 1s for 50s"}}, seen, time.Minute)
 		}
-		if text := strings.Join(got, " "); text != c.want || w.of("stop") != leastPatience {
+		if text := strings.Join(got, " "); text != c.want || w.of("stop") != leastWait {
 			t.Errorf("a failover after %v: %s, want %s; %v", c.comes, text, c.want, w)
 		}
 		for action, want := range map[string]bool{"kill": c.comes < time.Hour, "stop": true, "pause": true} {
@@ -369,7 +369,7 @@ func TestPatience(t *testing.T) {
 				t.Errorf("a failover after %v: plans with %s: %v", c.comes, action, got)
 			}
 		}
-		if w.of("pause") <= leastPatience {
+		if w.of("pause") <= leastWait {
 			t.Errorf("a pause is tried for %v, though kills took longer", w.of("pause"))
 		}
 	}

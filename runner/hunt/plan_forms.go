@@ -8,16 +8,16 @@ import (
 	"assay/fault"
 )
 
-// Failover draws a plan as long as its kind of fault needs (see Patience), in which the primary
+// Failover draws a plan as long as its kind of fault needs (see FailoverWait), in which the primary
 // is away for most of the time, perhaps with other faults.
-func (s *Space) Failover(r *rand.Rand, patience *Patience) Plan {
-	away := s.away(patience)
+func (s *Space) Failover(r *rand.Rand, wait *FailoverWait) Plan {
+	away := s.away(wait)
 	if len(away) == 0 {
 		return s.Draw(r)
 	}
 	return s.valid(r, func() Plan {
 		f := target(r, away, oneOf(r, kinds(away)...))
-		p := Plan{Workload: oneOf(r, s.Workloads...), Duration: min(patience.of(f.Action), s.Longest)}
+		p := Plan{Workload: oneOf(r, s.Workloads...), Duration: min(wait.of(f.Action), s.Longest)}
 		s.drawLoad(r, &p)
 		f.At, f.For = between(r, p.Duration/100, p.Duration/8), round(p.Duration*3/4)
 		p.Faults = []string{f.String()}
@@ -30,9 +30,9 @@ func (s *Space) Failover(r *rand.Rand, patience *Patience) Plan {
 
 // away are the faults that take the primary away, but kinds after which no other node ever took
 // writes.
-func (s *Space) away(patience *Patience) []fault.Fault {
+func (s *Space) away(wait *FailoverWait) []fault.Fault {
 	return slices.DeleteFunc(slices.Clone(s.Faults), func(f fault.Fault) bool {
-		return !f.AimsAtPrimary() || !takesAway(f.Action) || patience.of(f.Action) < 0
+		return !f.AimsAtPrimary() || !takesAway(f.Action) || wait.of(f.Action) < 0
 	})
 }
 

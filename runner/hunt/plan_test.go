@@ -110,9 +110,9 @@ func TestChoices(t *testing.T) {
 // TestFailoverPlans keep the primary away for most of the run, in several ways.
 func TestFailoverPlans(t *testing.T) {
 	for _, text := range []string{"repmgr:3", "patroni:3", "redis:3", "mongodb:2+arbiter", "postgres:2"} {
-		s, ways, patience := space(t, text), map[string]bool{}, Patience{Unknown: 40 * time.Second}
+		s, ways, wait := space(t, text), map[string]bool{}, FailoverWait{Unknown: 40 * time.Second}
 		for n := range uint64(25) {
-			p := s.Failover(rand.New(rand.NewPCG(3, n)), &patience)
+			p := s.Failover(rand.New(rand.NewPCG(3, n)), &wait)
 			if _, err := Parse("drawn.yaml", p.Text(), s.Specs[0]); err != nil || p.Duration != 40*time.Second {
 				t.Fatalf("%s: %v in\n%s", text, err, p.Text())
 			}
@@ -127,7 +127,7 @@ func TestFailoverPlans(t *testing.T) {
 			t.Errorf("%s: %v", text, ways)
 		}
 	}
-	if p := space(t, "etcd:1").Failover(rand.New(rand.NewPCG(3, 3)), &Patience{}); p.Workload == "" {
+	if p := space(t, "etcd:1").Failover(rand.New(rand.NewPCG(3, 3)), &FailoverWait{}); p.Workload == "" {
 		t.Error("no plan for a single node")
 	}
 }
@@ -140,7 +140,7 @@ func TestLongPlans(t *testing.T) {
 		for n := range uint64(200) {
 			longest = max(longest, s.length(rand.New(rand.NewPCG(3, n))))
 		}
-		if want := map[bool]time.Duration{false: mostPatience, true: leastPatience}[apart]; longest != want {
+		if want := map[bool]time.Duration{false: mostWait, true: leastWait}[apart]; longest != want {
 			t.Errorf("apart %v: the longest is %v, want %v", apart, longest, want)
 		}
 	}

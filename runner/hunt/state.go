@@ -30,8 +30,8 @@ type State struct {
 
 	// Longest bounds a plan's length.
 	Longest time.Duration `json:"longest_ns,omitempty"`
-	// Patience is how long plans that take the primary away wait for another.
-	Patience Patience `json:"patience"`
+	// FailoverWait is how long plans that take the primary away wait for another.
+	FailoverWait FailoverWait `json:"failover_wait"`
 
 	// Formed counts the plans that go through workloads without faults, and through pairs of
 	// faults, in turn.
@@ -113,7 +113,7 @@ func Read(folder string) (*State, error) {
 		return nil, &runner.FolderError{Path: folder, Reason: fmt.Sprintf("holds a hunt of format %d, and this assay reads 1", s.Format)}
 	}
 	if s.Longest == 0 { // of an earlier version
-		s.Longest = mostPatience
+		s.Longest = mostWait
 	}
 	for i := range s.Findings {
 		// Earlier versions gave a loss that the manual allows the key of one that it does not.
