@@ -76,11 +76,7 @@ func (t *clusterTime) taken(message []byte) []byte {
 		if !whole {
 			break // the library says what is wrong
 		}
-		if value, is := bytes.CutPrefix(element, []byte(beforeClusterTime)); is {
-			if len(value) < 4+len(beforeTimestamp)+8 || string(value[4:4+len(beforeTimestamp)]) != beforeTimestamp {
-				break
-			}
-			t.advance(binary.LittleEndian.Uint64(value[4+len(beforeTimestamp):]), element)
+		if t.heard(element) {
 			by := len(element)
 			return resized(append(message[:at], message[at+by:]...), -by)
 		}
@@ -89,10 +85,24 @@ func (t *clusterTime) taken(message []byte) []byte {
 	return message
 }
 
-func (t *clusterTime) advance(to uint64, element []byte) {
+// heard notes the time, if the element of a reply is one.
+func (t *clusterTime) heard(element []byte) bool {
+	value, is := bytes.CutPrefix(element, []byte(beforeClusterTime))
+	if !is || len(value) < 4+len(beforeTimestamp)+8 || string(value[4:4+len(beforeTimestamp)]) != beforeTimestamp {
+		return false
+	}
+	to := binary.LittleEndian.Uint64(value[4+len(beforeTimestamp):])
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if to > t.at {
 		t.at, t.element = to, append(t.element[:0], element...)
 	}
+	return true
+}
+
+// appendTo appends the time to a command that is being written.
+func (t *clusterTime) appendTo(b []byte) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append(b, t.element...)
 }

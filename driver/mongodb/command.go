@@ -8,7 +8,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/history"
 	"assay/store"
@@ -40,7 +39,16 @@ func (p *plan) command(x steps, v *values, use func(bson.Raw) error) (int64, err
 		if err := p.db.recordMade(x.ctx, p.db.collectionObject(collection)); err != nil {
 			return 0, err
 		}
-		return 0, p.db.createCollection(x.ctx, collection)
+		if x.of == nil {
+			return 0, p.db.createCollection(x.ctx, collection)
+		}
+	}
+	if x.of != nil && p.Gives {
+		return 0, x.of.each(x.sent, in.Collection(collection), d, 0, use)
+	}
+	if x.of != nil {
+		answer, err := x.of.run(x.sent, in.Name(), d)
+		return numberIn(answer, "n"), err
 	}
 	if mongo.SessionFromContext(x.ctx) == nil {
 		name, concern := "writeConcern", bson.E{Key: "w", Value: "majority"}
@@ -72,7 +80,7 @@ func judgeCommand(command store.Document, err error, sent int) store.Reply {
 }
 
 // insertDocuments inserts rows that are documents.
-func insertDocuments(x steps, in *mongo.Collection, rows store.Rows, ordered bool) (int64, error) {
+func insertDocuments(x steps, in place, rows store.Rows, ordered bool) (int64, error) {
 	if rows.Count == 0 {
 		return 0, nil
 	}
@@ -84,7 +92,7 @@ func insertDocuments(x steps, in *mongo.Collection, rows store.Rows, ordered boo
 		}
 		documents[i] = toBSON(values[0].Document)
 	}
-	_, err := in.InsertMany(x.next(), documents, options.InsertMany().SetOrdered(ordered))
+	_, err := in.each(x, "insert", "documents", ordered, len(documents), func(i int) bson.D { return documents[i] })
 	return int64(rows.Count), err
 }
 

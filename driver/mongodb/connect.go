@@ -2,8 +2,8 @@
 // are collections, and statements filters and updates, in multi-document transactions
 // where the schema asks for them.
 //
-// No command of a transaction is ever sent twice, the commit included, although
-// the library's own CommitTransaction would resend it; see transactor.commit.
+// Commands of transactions are written and sent by this package, over connections that the
+// library has opened; see serverTransaction. None is ever sent twice, the commit included.
 //
 // It must not know the load engine, the checkers or any other driver.
 package mongodb
@@ -34,7 +34,9 @@ const minWireVersion = 13
 type connection struct {
 	*settings
 	client *mongo.Client
-	admin  *mongo.Database
+	// deployment is what the client finds servers by.
+	deployment *deployment
+	admin      *mongo.Database
 	// sharded is true behind a mongos, whether collections are sharded or not.
 	sharded bool
 	// standalone is true for a server that is no member of a replica set: it
@@ -81,14 +83,14 @@ func connect(ctx context.Context, target store.Target, workloadName string, tran
 	}
 	beats := new(heartbeats)
 	beats.watch(s.options, refused)
-	client, err := newClient(s.options)
+	client, deployment, err := newClient(s.options)
 	if err != nil {
 		return nil, s.malformed(err)
 	}
 	// $currentOp takes no read concern but local, which the address's would
 	// replace.
 	admin := client.Database("admin", options.Database().SetReadConcern(readconcern.Local()))
-	c := &connection{settings: s, client: client, admin: admin, beats: beats}
+	c := &connection{settings: s, client: client, deployment: deployment, admin: admin, beats: beats}
 	if err := c.greet(ctx, transactions); err != nil {
 		return nil, errors.Join(err, disconnect(client))
 	}

@@ -35,8 +35,8 @@ type database struct {
 	application *application
 
 	mu sync.Mutex
-	// abandoned are sessions whose transaction may still be open on the server.
-	abandoned []*mongo.Session
+	// abandoned are sessions whose transaction may still be open on the server, and idle those that have none.
+	abandoned, idle []*serverSession
 	// members are clients of single members of the set, by name.
 	members map[string]*mongo.Client
 }
@@ -171,7 +171,7 @@ func (d *database) Engines(context.Context) ([]string, error) {
 func (d *database) insertInto(x steps, in *mongo.Database, rows store.Rows, ordered bool) (int64, error) {
 	of := d.layouts[rows.Table]
 	if of == nil && d.of.Open {
-		return insertDocuments(x, in.Collection(rows.Table), rows, ordered)
+		return insertDocuments(x, d.place(in, rows.Table), rows, ordered)
 	}
 	if of == nil {
 		return 0, fmt.Errorf("mongodb: there is no table %q", rows.Table)

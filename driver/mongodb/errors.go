@@ -249,9 +249,6 @@ func hasWriteConcernError(err error) bool {
 		}
 		raw = write.Raw
 	}
-	if bulk := (mongo.BulkWriteException{}); errors.As(err, &bulk) && bulk.WriteConcernError != nil {
-		return true
-	}
 	_, lookup := raw.LookupErr("writeConcernError")
 	return lookup == nil
 }

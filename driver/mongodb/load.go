@@ -16,6 +16,6 @@ func (d *database) BulkRows() int { return bulkRows }
 
 // Load puts rows in, in any order.
 func (d *database) Load(ctx context.Context, rows store.Rows) error {
-	n, err := d.insertInto(steps{ctx, new(sending)}, d.database, rows, false)
+	n, err := d.insertInto(outside(ctx), d.database, rows, false)
 	return failed("load "+rows.Table+"s", cmp.Or(err, rows.Taken(n)))
 }

@@ -104,6 +104,9 @@ func TestReplicaSet(t *testing.T) {
 		{"DroppedOverOpenTransactions", testDroppedOverOpenTransactions},
 		{"LifetimeLimit", testLifetimeLimit},
 		{"UnconfirmedDuplicate", testUnconfirmedDuplicate},
+		{"Cursor", testCursor},
+		{"SessionsEnd", testSessionsEnd},
+		{"Compressed", testCompressed},
 		{"KillPrimary", testKillPrimary},
 		{"StepDown", testStepDown}, // last: who has stepped down does not stand again for a minute
 	} {

@@ -12,7 +12,7 @@ import (
 
 // place is a collection, and the write concern of what is in no transaction. What changes documents is
 // sent to it as a command: the library's own methods encode each document once more and decode answers by
-// reflection. Errors are those of the library's Database.RunCommand.
+// reflection. What is in a transaction the library does not send at all. Errors are those of its Database.RunCommand.
 type place struct {
 	*mongo.Collection
 	writes bson.D // nothing for the server's default
@@ -37,12 +37,12 @@ func (d *database) place(in *mongo.Database, collection string) place {
 // writes do, one of a causally consistent session waits for what the session has seen.
 func (p place) run(x steps, name string, fields ...bson.E) (bson.Raw, error) {
 	d := append(bson.D{{Key: name, Value: p.Name()}}, fields...)
-	session := mongo.SessionFromContext(x.ctx)
-	if session == nil || !session.TransactionRunning() {
-		d = append(d, p.writes...)
-		if at := operationTime(session); at != nil {
-			d = append(d, bson.E{Key: "readConcern", Value: bson.D{{Key: "afterClusterTime", Value: *at}}})
-		}
+	if x.of != nil {
+		return x.of.run(x.sent, p.Database().Name(), d)
+	}
+	d = append(d, p.writes...)
+	if at := operationTime(mongo.SessionFromContext(x.ctx)); at != nil {
+		d = append(d, bson.E{Key: "readConcern", Value: bson.D{{Key: "afterClusterTime", Value: *at}}})
 	}
 	return p.Database().RunCommand(x.next(), bsonOf(d)).Raw()
 }

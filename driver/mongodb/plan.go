@@ -1,13 +1,11 @@
 package mongodb
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/store"
 )
@@ -163,47 +161,11 @@ func (p *plan) find(x steps, v *values, filter bson.D, one bool, limit int64, us
 	case p.of.outer != nil:
 		return p.readElements(x, v, filter, limit, use)
 	case one:
-		o := options.FindOne()
-		if p.projection != nil {
-			o.SetProjection(bsonOf(p.projection))
-		}
-		if p.sort != nil {
-			o.SetSort(p.sort)
-		}
-		document, err := p.in.FindOne(x.next(), bsonOf(filter), o).Raw()
-		if err != nil {
-			return readError(p.in.Collection, unlessMissing(err))
-		}
-		return use(document)
+		return p.in.find(x, look{filter: filter, projection: p.projection, sort: p.sort, limit: -1}, use)
+	case limit > 0: // in one batch, if the answer fits into one
+		return p.in.find(x, look{filter: filter, projection: p.projection, sort: p.sort, limit: limit, batch: int32(limit) + 1}, use)
 	}
-	o := options.Find().SetLimit(limit)
-	if p.projection != nil {
-		o.SetProjection(p.projection)
-	}
-	if p.sort != nil {
-		o.SetSort(p.sort)
-	}
-	if limit > 0 {
-		o.SetBatchSize(int32(limit) + 1) // in one batch, if the answer fits into one
-	} else if p.batch > 0 {
-		o.SetBatchSize(p.batch)
-	}
-	cursor, err := p.in.Find(x.next(), bsonOf(filter), o)
-	return eachIn(x.ctx, p.in.Collection, cursor, err, use)
-}
-
-// eachIn gives each document of a cursor to use, whose error it returns as it is.
-func eachIn(ctx context.Context, c *mongo.Collection, cursor *mongo.Cursor, err error, use func(bson.Raw) error) error {
-	if err != nil {
-		return readError(c, err)
-	}
-	defer cursor.Close(context.WithoutCancel(ctx))
-	for cursor.Next(ctx) {
-		if err := use(cursor.Current); err != nil {
-			return err
-		}
-	}
-	return readError(c, cursor.Err())
+	return p.in.find(x, look{filter: filter, projection: p.projection, sort: p.sort, batch: p.batch}, use)
 }
 
 // elementsOf is a pipeline of the elements, each in its document's place.
@@ -234,8 +196,7 @@ func (p *plan) readElements(x steps, v *values, filter bson.D, limit int64, use 
 	if p.projection != nil {
 		pipeline = append(pipeline, bson.D{{Key: "$project", Value: p.projection}})
 	}
-	cursor, err := p.in.Aggregate(x.next(), pipeline, options.Aggregate().SetBatchSize(readBatch))
-	return eachIn(x.ctx, p.in.Collection, cursor, err, use)
+	return p.in.aggregate(x, pipeline, readBatch, use)
 }
 
 func (p *plan) count(x steps, v *values, use func(bson.Raw) error) error {
@@ -248,8 +209,7 @@ func (p *plan) count(x steps, v *values, use func(bson.Raw) error) error {
 		return err
 	}
 	document := p.zero
-	cursor, err := p.in.Aggregate(x.next(), append(pipeline, p.group()))
-	err = eachIn(x.ctx, p.in.Collection, cursor, err, func(counted bson.Raw) error {
+	err = p.in.aggregate(x, append(pipeline, p.group()), 0, func(counted bson.Raw) error {
 		document = append(bson.Raw(nil), counted...)
 		return nil
 	})

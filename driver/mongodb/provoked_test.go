@@ -57,12 +57,11 @@ func begun(t *testing.T, db *bankStore) *transactor {
 	x, err := db.transactor(expect.Patiently(t))
 	expect.NoError(t, err)
 	t.Cleanup(x.Close)
-	expect.NoError(t, x.begin())
-	ctx := mongo.NewSessionContext(expect.Patiently(t), x.session)
+	steps := x.begin(expect.Patiently(t))
 	for id, amount := range map[int64]int64{1: -10, 2: 10} {
-		if _, err := db.accounts.UpdateByID(ctx, id, bson.D{{Key: "$inc", Value: bson.D{{Key: "balance", Value: amount}, {Key: "version", Value: int64(1)}}}}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.place(db.database.database, "account").change(steps, "update", "updates", bson.E{Key: "q", Value: byID(id)},
+			bson.E{Key: "u", Value: bson.D{{Key: "$inc", Value: bson.D{{Key: "balance", Value: amount}, {Key: "version", Value: int64(1)}}}}})
+		expect.NoError(t, err)
 	}
 	return x
 }
@@ -186,7 +185,7 @@ func testLifetimeLimit(t *testing.T, set *cluster.ReplicaSet) {
 	if err := db.Settle(expect.Patiently(t)); err != nil { // returns when the server has given up
 		t.Fatal(err)
 	}
-	r := x.commit(expect.Patiently(t), counting(expect.Patiently(t), x.session))
+	r := x.commit(expect.Patiently(t), counting(expect.Patiently(t), nil))
 	if r.Outcome != history.Failed || r.Class != classAborted {
 		t.Errorf("commit of an aborted transaction: %+v", r)
 	}

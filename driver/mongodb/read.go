@@ -46,7 +46,7 @@ func integer(value bson.RawValue, into *int64) bool {
 // "Transactions and Read Concern"; the Jepsen report on MongoDB 4.2.6 shows
 // that this is so for transactions that only read).
 func (s *database) reading(ctx context.Context, work func(steps) error) error {
-	x := &transactor{db: s, readConcern: readconcern.Snapshot(), writeConcern: writeconcern.Majority()}
+	x := s.transacting(readconcern.Snapshot(), writeconcern.Majority())
 	defer x.Close()
 	return x.transact(ctx, func(s steps) error { return failed("read a snapshot", work(s)) }).Err
 }

@@ -39,14 +39,14 @@ func (d *database) View(ctx context.Context, read func(store.Reader) error) erro
 		return failed(confirming, err)
 	}
 	if d.standalone {
-		return read(&reader{d, ctx, d.database, true})
+		return read(&reader{d, outside(ctx), d.database, true})
 	}
 	session, err := d.client.StartSession(options.Session().SetSnapshot(true))
 	if err != nil {
 		return failed("open a snapshot", err)
 	}
 	defer session.EndSession(context.WithoutCancel(ctx))
-	return read(&reader{d, mongo.NewSessionContext(ctx, session), d.database, true})
+	return read(&reader{d, outside(mongo.NewSessionContext(ctx, session)), d.database, true})
 }
 
 // Audit implements store.Database, in one transaction that only reads.
@@ -55,7 +55,7 @@ func (d *database) Audit(ctx context.Context, read func(store.Reader) error) err
 		return d.View(ctx, read)
 	}
 	return d.reading(ctx, func(x steps) error {
-		own := read(&reader{d, x.ctx, d.database, false})
+		own := read(&reader{d, x, d.database, false})
 		if _, answered := serverCode(own); own == nil || answered || mongo.IsNetworkError(own) || mongo.IsTimeout(own) {
 			return own
 		}
@@ -70,14 +70,14 @@ func (d *database) ViewReplica(ctx context.Context, member store.Replica, read f
 	if err != nil {
 		return err
 	}
-	return read(&reader{d, ctx, client.Database(d.database.Name()), true})
+	return read(&reader{d, outside(ctx), client.Database(d.database.Name()), true})
 }
 
-// reader reads in the state that a context carries.
+// reader reads in a transaction, or in the state that a context carries.
 type reader struct {
-	db  *database
-	ctx context.Context
-	in  *mongo.Database
+	db *database
+	steps
+	in *mongo.Database
 	// whole refuses documents with fields that nobody wrote, which a user's may have.
 	whole bool
 }
@@ -93,7 +93,7 @@ func (r *reader) Read(_ context.Context, s store.Statement, row func(store.Row) 
 	if r.whole && !r.db.of.Existing && !r.db.of.Open {
 		plans[0].giveWhole()
 	}
-	_, err = plans[0].do(steps{r.ctx, new(sending)}, &values{layouts: r.db.layouts, parameters: parameters}, false, row)
+	_, err = plans[0].do(r.steps, &values{layouts: r.db.layouts, parameters: parameters}, false, row)
 	if end, is := errors.AsType[*endError](err); is {
 		return end.Err
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
@@ -192,10 +191,7 @@ func testRouterSettleWaits(t *testing.T, _ *cluster.ReplicaSet, router *standIn)
 	expect.NoError(t, errors.Join(opened.Create(ctx, store.Marker{}), opened.LoadAccounts(ctx, []bank.Account{{ID: 1}, {ID: 2}})))
 	x, err := opened.transactor(ctx)
 	expect.NoError(t, err)
-	expect.NoError(t, x.begin())
-	if _, err := opened.transfers.InsertOne(mongo.NewSessionContext(ctx, x.session), bson.D{{Key: "_id", Value: int64(1)}}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, opened.place(opened.database.database, "transfer").insert(x.begin(ctx), byID(int64(1))))
 	x.leave(true)
 	if len(opened.abandoned) != 0 {
 		t.Error("a transaction behind a router is to be aborted")

@@ -318,6 +318,7 @@ func added(parts []storagePart) (data, indexes int64) {
 // at once, since each of these takes its time.
 func (s *database) Close() error {
 	err := s.hangUp()
+	s.endSessions()
 	s.mu.Lock()
 	clients := append(slices.Collect(maps.Values(s.members)), s.client)
 	s.members = nil

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	topologies "go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // sending is the context of commands, and counts those that the library has begun to write to a
@@ -18,13 +17,6 @@ type sending struct {
 	commands int
 	// latest is set with each of them; who looks at it clears it before.
 	latest bool
-	// keeps is true of the commands of one transaction: they go to the server and over the
-	// connection of the first. Of each command the library would ask who is the primary, and take
-	// a connection out of its pool, which is more than all that it does with the command.
-	keeps bool
-	// at is that server, nil before the first, and as is what it was then.
-	at *chosen
-	as topologies.ServerKind
 }
 
 type sendingKey struct{}
@@ -61,26 +53,4 @@ func (s *sending) count() {
 		s.commands++
 		s.latest = true
 	}
-}
-
-// kept is the server of the transaction under way, as long as it is what it was, and its
-// connection good; nil if one is to be chosen. It is for nil too.
-func (s *sending) kept() *chosen {
-	if s == nil || s.at == nil {
-		return nil
-	}
-	if c := s.at.command; s.at.Server.Description().Kind != s.as || c != nil && (!c.Alive() || c.Stale()) {
-		s.release()
-		return nil
-	}
-	return s.at
-}
-
-// release ends what the transaction keeps.
-func (s *sending) release() {
-	if s.at != nil && s.at.command != nil {
-		s.at.command.keeps = false
-		_ = s.at.command.Close() // it goes back to the pool
-	}
-	s.at = nil
 }

@@ -58,7 +58,7 @@ func (s *session) Close() {
 // alone are the steps of a statement that is in no transaction.
 func (s *session) alone(ctx context.Context) steps {
 	sent := counting(ctx, s.causal)
-	return steps{sent, sent}
+	return steps{sent, sent, nil}
 }
 
 // Waiting implements store.Session. A statement that meets another transaction's write is
@@ -281,11 +281,6 @@ func duplicateKey(err error) (key bson.D, told bool) {
 	var errs []mongo.WriteError
 	if one := (mongo.WriteException{}); errors.As(err, &one) {
 		errs = one.WriteErrors
-	}
-	if many := (mongo.BulkWriteException{}); errors.As(err, &many) {
-		for _, e := range many.WriteErrors {
-			errs = append(errs, e.WriteError)
-		}
 	}
 	i := slices.IndexFunc(errs, func(e mongo.WriteError) bool { return e.Code == codeDuplicateKey })
 	if i < 0 {

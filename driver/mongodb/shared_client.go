@@ -157,7 +157,7 @@ func (s *database) share() (*mongo.Database, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.client == nil {
-		client, err := newClient(a.options)
+		client, _, err := newClient(a.options)
 		if err != nil {
 			return nil, s.malformed(err)
 		}

@@ -25,7 +25,9 @@ import (
 // an event loop. The library starts two goroutines for each command, which watch its context,
 // and waits for their ends; that costs more of the processor than the command. Discovery, its pool of
 // connections, and how it greets a server stay the library's, and the bytes of a connection with TLS.
-func newClient(o *options.ClientOptions) (*mongo.Client, error) {
+//
+// The deployment is for commands that the library does not send; see serverTransaction.
+func newClient(o *options.ClientOptions) (*mongo.Client, *deployment, error) {
 	o = options.MergeClientOptions(o)
 	s := newSockets(o.Dialer)
 	if o.TLSConfig == nil {
@@ -38,30 +40,42 @@ func newClient(o *options.ClientOptions) (*mongo.Client, error) {
 	var err error
 	if o.Auth != nil {
 		if by, err = auth.CreateAuthenticator(o.Auth.AuthMechanism, topology.ConvertCreds(o.Auth), o.HTTPClient); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	config, err := topology.NewAuthenticatorConfig(by, topology.WithAuthConfigClientOptions(o))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	found, err := topology.New(config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := xoptions.SetInternalClientOptions(o, "deployment", &deployment{found, s}); err != nil {
-		return nil, err
+	d := &deployment{Topology: found, sockets: s, compresses: len(o.Compressors) > 0, farther: defaultFarther}
+	if o.LocalThreshold != nil {
+		d.farther = *o.LocalThreshold
 	}
-	return mongo.Connect(o)
+	if err := xoptions.SetInternalClientOptions(o, "deployment", d); err != nil {
+		return nil, nil, err
+	}
+	client, err := mongo.Connect(o)
+	return client, d, err
 }
 
-// defaultPoolSize is the library's (its mongo.Client).
-const defaultPoolSize = 100
+// The library's defaults (its mongo.Client).
+const (
+	defaultPoolSize = 100
+	defaultFarther  = 15 * time.Millisecond
+)
 
 // deployment is the library's, with commands over sockets.
 type deployment struct {
 	*topology.Topology
 	sockets *sockets
+	// compresses is true if messages are to be compressed where the server can, too.
+	compresses bool
+	// farther is how much farther than the nearest router one may be that is chosen.
+	farther time.Duration
 }
 
 // GetServerSelectionTimeout implements driver.Deployment. The library would set a timer by it at
@@ -79,12 +93,8 @@ func (d *deployment) within(ctx context.Context) (context.Context, context.Cance
 
 // SelectServer implements driver.Deployment.
 func (d *deployment) SelectServer(ctx context.Context, by topologies.ServerSelector) (driver.Server, error) {
-	s := sendingOf(ctx)
-	if err := ctx.Err(); err != nil && s != nil {
+	if err := ctx.Err(); err != nil && sendingOf(ctx) != nil {
 		return nil, err // as there would be before anything is sent
-	}
-	if kept := s.kept(); kept != nil {
-		return kept, nil
 	}
 	ctx, cancel := d.within(ctx)
 	defer cancel()
@@ -93,45 +103,27 @@ func (d *deployment) SelectServer(ctx context.Context, by topologies.ServerSelec
 	if !is || err != nil {
 		return selected, err
 	}
-	c := &chosen{SelectedServer: of, deployment: d}
-	if s != nil && s.keeps {
-		c.keeps, s.at, s.as = true, c, of.Server.Description().Kind
-	}
-	return c, nil
+	return &chosen{of, d}, nil
 }
 
 // chosen is a server of the library's, with commands over sockets.
 type chosen struct {
 	*topology.SelectedServer
 	deployment *deployment
-	// keeps is true of the server of a transaction, which has one connection: the command that it
-	// is lent to, and as the library knows it, once there is one.
-	keeps      bool
-	command    *command
-	connection mnet.Connection
 }
 
 // Connection implements driver.Server.
 func (s *chosen) Connection(ctx context.Context) (*mnet.Connection, error) {
-	if s.command == nil {
-		ctx, cancel := s.deployment.within(ctx)
-		defer cancel()
-		c, err := s.SelectedServer.Connection(ctx)
-		if err != nil {
-			return nil, err
-		}
-		of, is := c.ReadWriteCloser.(*topology.Connection)
-		if !is {
-			return c, nil
-		}
-		one := &command{Connection: of, time: &s.deployment.sockets.time, socket: s.deployment.sockets.of(of), keeps: s.keeps}
-		if c.ReadWriteCloser = one; !s.keeps {
-			return c, nil
-		}
-		s.command, s.connection = one, *c
+	ctx, cancel := s.deployment.within(ctx)
+	defer cancel()
+	c, err := s.SelectedServer.Connection(ctx)
+	if err != nil {
+		return nil, err
 	}
-	again := s.connection // the library notes in it that it was closed
-	return &again, nil
+	if of, is := c.ReadWriteCloser.(*topology.Connection); is {
+		c.ReadWriteCloser = &command{Connection: of, time: &s.deployment.sockets.time, socket: s.deployment.sockets.of(of)}
+	}
+	return c, nil
 }
 
 // RTTMonitor implements driver.Server.
@@ -259,39 +251,45 @@ type command struct {
 	time   *clusterTime
 	socket *socket // nil if the bytes are the library's
 	bytes  []byte  // the last that was sent, for its memory
-	keeps  bool    // Close leaves it to the next command of the transaction
 	failed bool
 }
 
 // Write implements mnet.ReadWriteCloser.
 func (c *command) Write(ctx context.Context, message []byte) error {
+	c.bytes = c.time.appendCommand(c.bytes[:0], message)
+	return c.send(ctx, c.bytes)
+}
+
+// send begins the exchange.
+func (c *command) send(ctx context.Context, message []byte) error {
 	if err := ctx.Err(); err != nil {
 		return c.failure(err) // nothing was sent
 	}
 	sendingOf(ctx).count()
-	c.bytes = c.time.appendCommand(c.bytes[:0], message)
 	if c.socket == nil {
-		return c.Connection.Write(ctx, c.bytes)
+		return c.Connection.Write(ctx, message)
 	}
 	c.socket.exchange.Begin(ctx, true)
-	_, err := c.socket.Conn.Write(c.bytes)
+	_, err := c.socket.Conn.Write(message)
 	return c.ended(err, false)
 }
 
 // Read implements mnet.ReadWriteCloser.
 func (c *command) Read(ctx context.Context) ([]byte, error) {
-	var message []byte
-	var err error
-	if c.socket == nil {
-		message, err = c.Connection.Read(ctx)
-	} else {
-		message, err = c.socket.reply()
-		err = c.ended(err, true)
-	}
+	message, err := c.receive(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return c.time.taken(message), nil
+}
+
+// receive ends the exchange.
+func (c *command) receive(ctx context.Context) ([]byte, error) {
+	if c.socket == nil {
+		return c.Connection.Read(ctx)
+	}
+	message, err := c.socket.reply()
+	return message, c.ended(err, true)
 }
 
 // ended ends the exchange if it is complete or has failed. A context that is over explains why it has.
@@ -323,11 +321,8 @@ func (c *command) Close() error {
 	if c.socket != nil {
 		c.socket.exchange.End()
 	}
-	switch {
-	case c.failed:
+	if c.failed {
 		return c.Expire()
-	case c.keeps:
-		return nil
 	}
 	return c.Connection.Close()
 }

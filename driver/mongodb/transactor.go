@@ -9,7 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
-	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/history"
@@ -24,15 +23,13 @@ const abortBound = time.Second
 // server after transactionLifetimeLimitSeconds.
 const maxAbandoned = 4096
 
-// transactor does one client's transactions, one after the other. It has no
-// connection of its own, but one of the pool at each command; the pool is large
-// enough for all.
+// transactor does one client's transactions, one after the other.
 type transactor struct {
 	db           *database
 	readConcern  *readconcern.ReadConcern
 	writeConcern *writeconcern.WriteConcern
-	// session is the session with the server, nil until the next transaction.
-	session *mongo.Session
+	// of is the transaction under way or the latest. Its session is nil until the next.
+	of serverTransaction
 }
 
 // transactor makes sure that there is a primary.
@@ -41,43 +38,52 @@ func (s *database) transactor(ctx context.Context) (*transactor, error) {
 		return nil, failed("open a session", err)
 	}
 	s.abortAbandoned(ctx)
-	return &transactor{db: s, readConcern: s.readConcern, writeConcern: s.writeConcern}, nil
+	return s.transacting(s.readConcern, s.writeConcern), nil
 }
 
-// Close ends the session.
-func (x *transactor) Close() { x.renew() }
+func (s *database) transacting(reads *readconcern.ReadConcern, writes *writeconcern.WriteConcern) *transactor {
+	return &transactor{db: s, readConcern: reads, writeConcern: writes, of: serverTransaction{deployment: s.deployment, readConcern: reads,
+		keeps: *s.options.MaxPoolSize >= maxPoolSize}} // of fewer each command takes one
+}
 
-// renew gives up the session with the server; the next transaction begins
-// another.
-// The library keeps sessions for reuse, but none that had a network error.
-func (x *transactor) renew() {
-	if x.session != nil {
-		x.session.EndSession(context.Background()) // no transaction is open: nothing is sent
-		x.session = nil
+// Close gives the session back. No transaction is open.
+func (x *transactor) Close() {
+	x.of.release()
+	if x.of.session != nil {
+		x.db.giveSession(x.of.session)
+		x.of.session = nil
 	}
 }
 
-// begin starts a transaction, of which the server learns with its first
-// statement.
-func (x *transactor) begin() (err error) {
-	if x.session == nil {
-		// Causal consistency would only order a transaction after what its own
-		// session has seen; on the primary that is so anyway.
-		if x.session, err = x.db.client.StartSession(options.Session().SetCausalConsistency(false)); err != nil {
-			return err
-		}
+// begin starts a transaction, of which the server learns with its first statement. Behind routers each
+// has its own.
+func (x *transactor) begin(ctx context.Context) steps {
+	t := &x.of
+	now := time.Now()
+	if t.session == nil || now.Sub(t.session.begun) > sessionLife {
+		t.session = x.db.takeSession(now)
 	}
-	return x.session.StartTransaction(options.Transaction().SetReadConcern(x.readConcern).
-		SetWriteConcern(x.writeConcern).SetReadPreference(readpref.Primary()))
+	if x.db.sharded {
+		t.leave()
+	}
+	t.session.number++
+	t.session.begun, t.open = now, false
+	sent := counting(ctx, nil)
+	return steps{sent, sent, t}
 }
 
 // steps are the statements of one transaction.
 type steps struct {
-	ctx  context.Context // it carries the session
+	ctx  context.Context // it carries the library's session, if there is one
 	sent *sending
+	// of is nil outside of transactions.
+	of *serverTransaction
 }
 
-// next is the context of the next statement.
+// outside are statements that are in no transaction, and not counted.
+func outside(ctx context.Context) steps { return steps{ctx, new(sending), nil} }
+
+// next is the context of the next statement that the library sends.
 func (s steps) next() context.Context {
 	s.sent.latest = false
 	return s.ctx
@@ -109,58 +115,38 @@ func (x *transactor) transact(ctx context.Context, work func(steps) error) store
 	if err := ctx.Err(); err != nil {
 		return store.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}
 	}
-	if err := x.begin(); err != nil {
-		return store.Reply{Outcome: history.Failed, Class: store.ClassConnect, Err: failed("begin a transaction", err), Broken: true}
-	}
-	sent := counting(ctx, x.session)
-	sent.keeps = *x.db.options.MaxPoolSize >= maxPoolSize // of fewer the library lends one for each command
-	defer sent.release()
-	err := work(steps{sent, sent})
-	open := sent.commands > 0
-	if err == nil && open {
-		return x.commit(ctx, sent)
-	}
-	sent.release() // the pool may have no other connection to abort by
-	if err == nil {
-		x.renew()
+	steps := x.begin(ctx)
+	defer x.of.release()
+	err := work(steps)
+	switch end, is := errors.AsType[*endError](err); {
+	case err == nil && !x.of.open:
 		return store.Reply{Outcome: history.Committed}
-	}
-	if end, is := errors.AsType[*endError](err); is {
-		x.abort(ctx, nil, open)
+	case err == nil:
+		return x.commit(ctx, steps.sent)
+	case is:
+		x.abort(ctx, nil)
 		return end.Reply
 	}
-	x.abort(ctx, err, open)
-	return judgeStatement(err, sent.latest)
+	x.abort(ctx, err)
+	return judgeStatement(err, steps.sent.latest)
 }
 
-// commit sends commitTransaction, once.
-//
-// The library's Session.CommitTransaction sends it again by itself after a
-// network error or a change of primary, whatever retryWrites says (transactions
-// specification, "UnknownTransactionCommitResult"). A run of assay says what
-// one attempt ended as, so the command is run as any other command is: with the
-// session in the context it belongs to the transaction, it goes to the same
-// router, and it is not repeated. The library is then not told that the
-// transaction is over; see forget.
+// commit sends commitTransaction, once: what a run of assay says is what one attempt ended as. (The library's would send
+// it again by itself after a network error or a change of primary, whatever retryWrites says: transactions
+// specification, "UnknownTransactionCommitResult".)
 func (x *transactor) commit(ctx context.Context, sent *sending) store.Reply {
-	if err := ctx.Err(); err != nil {
-		x.leave(true)
-		return judgeCommit(failed("commit", err), 0, majority(x.writeConcern))
-	}
 	sent.commands = 0
-	command := bson.D{{Key: "commitTransaction", Value: 1}, {Key: "writeConcern", Value: concern(x.writeConcern, x.db.majorityWait)}}
-	err := x.db.admin.RunCommand(sent, bsonOf(command)).Err()
+	err := ctx.Err()
 	if err == nil {
-		forget(ctx, x.session)
+		_, err = x.of.run(sent, "admin", bson.D{{Key: "commitTransaction", Value: 1}, {Key: "writeConcern", Value: concern(x.writeConcern, x.db.majorityWait)}})
+	}
+	if err == nil {
 		return store.Reply{Outcome: history.Committed}
 	}
 	r := judgeCommit(failed("commit", err), sent.commands, majority(x.writeConcern))
-	if _, answered := serverCode(err); answered && r.Outcome == history.Failed {
-		forget(ctx, x.session)
-		x.renew()
-		return r
+	if _, answered := serverCode(err); !answered || r.Outcome != history.Failed {
+		x.leave(true)
 	}
-	x.leave(true)
 	return r
 }
 
@@ -179,46 +165,18 @@ func concern(w *writeconcern.WriteConcern, wait time.Duration) bson.D {
 	return d
 }
 
-// forget ends the transaction on our side alone. AbortTransaction is the
-// library's only way to that; given a context that is over it looks for no server.
-func forget(ctx context.Context, session *mongo.Session) {
-	over, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	cancel()
-	_ = session.AbortTransaction(counting(over, nil)) // it gives no errors that are not about the session's state
-}
-
 // abort ends the transaction, after a statement has failed if there is an error. The server has ended
 // it already if it says TransientTransactionError. Where nobody answered, the
 // server is not asked now, which would only take the client's time, but when
 // the next session has found it.
-func (x *transactor) abort(ctx context.Context, err error, open bool) {
+func (x *transactor) abort(ctx context.Context, err error) {
 	_, answered := serverCode(err)
 	switch {
 	case err != nil && !answered:
-		x.leave(open)
-		return
-	case open && !hasLabel(err, labelTransient) && !sendAbort(ctx, x.session):
+		x.leave(x.of.open)
+	case x.of.open && !hasLabel(err, labelTransient) && !x.of.abort(ctx):
 		x.leave(true)
-		return
 	}
-	forget(ctx, x.session)
-	if err != nil {
-		x.renew()
-	}
-}
-
-// sendAbort tells the server that the session's transaction is over, and
-// reports whether the server knows. There is nothing to replicate: without a
-// write concern the server would have a majority confirm what others wrote.
-func sendAbort(ctx context.Context, session *mongo.Session) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortBound)
-	defer cancel()
-	err := session.Client().Database("admin").RunCommand(mongo.NewSessionContext(ctx, session),
-		bson.D{{Key: "abortTransaction", Value: 1}, {Key: "writeConcern", Value: bson.D{{Key: "w", Value: 1}}}}).Err()
-	code, answered := serverCode(err)
-	// Any refusal means that there is no such transaction, or no longer: it has
-	// been aborted or committed. Only a timeout leaves that open.
-	return err == nil || answered && code != codeMaxTimeMSExpired && code != codeExceededTimeLimit
 }
 
 // leave gives the session up although its transaction may be open on the
@@ -226,38 +184,39 @@ func sendAbort(ctx context.Context, session *mongo.Session) bool {
 // meet the commit on another way (transactions specification, "Mongos
 // Pinning").
 func (x *transactor) leave(open bool) {
-	session := x.session
-	x.session = nil
-	s := x.db
-	s.mu.Lock()
-	kept := open && !s.sharded && len(s.abandoned) < maxAbandoned
-	if kept {
-		s.abandoned = append(s.abandoned, session)
+	session, s := x.of.session, x.db
+	x.of.session = nil
+	x.of.release()
+	if !open {
+		s.giveSession(session)
+		return
 	}
-	s.mu.Unlock()
-	if !kept {
-		forget(context.Background(), session)
-		session.EndSession(context.Background())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.sharded && len(s.abandoned) < maxAbandoned {
+		s.abandoned = append(s.abandoned, session)
 	}
 }
 
 // abortAbandoned tells the server which transactions are over, until it does
 // not answer. It changes no outcome: those attempts are Failed, since they
-// were never committed, or Unknown, and stay so.
+// were never committed, or Unknown, and stay so. The sessions are not used again.
 func (s *database) abortAbandoned(ctx context.Context) {
 	s.mu.Lock()
 	sessions := s.abandoned
 	s.abandoned = nil
 	s.mu.Unlock()
+	x := s.transacting(s.readConcern, s.writeConcern)
+	defer x.of.release()
+	x.of.open = true
 	for i, session := range sessions {
-		if !sendAbort(ctx, session) {
+		x.of.session = session
+		if !x.of.abort(ctx) {
 			s.mu.Lock()
 			s.abandoned = append(s.abandoned, sessions[i:]...)
 			s.mu.Unlock()
 			return
 		}
-		forget(ctx, session)
-		session.EndSession(ctx)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/store"
 )
@@ -187,11 +186,7 @@ func (p *plan) update(x steps, v *values, use func(bson.Raw) error) (int64, erro
 		return changed, err
 	}
 	// Nothing was changed: it is the floor, if the row is there.
-	err = p.in.FindOne(x.next(), filter, options.FindOne().SetProjection(only())).Err()
-	if err == nil {
-		err = refusal{store.Floor}
-	}
-	return 0, unlessMissing(err)
+	return 0, p.in.find(x, look{filter: filter, projection: only(), limit: -1}, func(bson.Raw) error { return refusal{store.Floor} })
 }
 
 // apply sends an update, and says how many rows it has found.
