@@ -57,7 +57,7 @@ func (o owners) all() (all []string, err error) {
 
 // owners asks the address's servers. A server that takes the cluster for failed is ignored.
 func (d *database) owners(ctx context.Context) (all owners, err error) {
-	views, failures := replicas.AskAll(ctx, d.hosts, d.viewOf)
+	views, failures := replicas.AskPrompt(ctx, promptness, d.hosts, d.viewOf)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -101,13 +101,11 @@ func slotOf(key string) int {
 	return int(crc) % slots
 }
 
-// viewOf asks one server (manual, "CLUSTER INFO", "CLUSTER NODES"). A slow one is left out.
+// viewOf asks one server (manual, "CLUSTER INFO", "CLUSTER NODES").
 func (d *database) viewOf(ctx context.Context, host string) (v owners, err error) {
-	short := *d.settings
-	short.timeout = min(short.timeout, sentinelBound)
-	ctx, cancel := context.WithTimeout(ctx, 2*short.timeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*d.timeout)
 	defer cancel()
-	l, err := short.dial(ctx, host)
+	l, err := d.dial(ctx, host)
 	if err != nil {
 		return v, err
 	}

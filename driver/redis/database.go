@@ -23,8 +23,6 @@ type database struct {
 	*ownership.Schema[*link]
 	// run is the run that the mark named last; see session.runBy.
 	run atomic.Pointer[string]
-	// answering is the number of the Sentinel that answered last.
-	answering atomic.Int32
 }
 
 // Open connects to the server in target.Address, or to the primary that Sentinels name; see

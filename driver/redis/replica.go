@@ -74,14 +74,14 @@ func replicasOf(told map[string]string) (addresses []string) {
 }
 
 // knownToSentinels are the replicas that Sentinels know, even silent ones.
-func (d *database) knownToSentinels(ctx context.Context) (addresses []string, err error) {
+func (d *database) knownToSentinels(ctx context.Context) ([]string, error) {
 	if d.service == "" {
 		return nil, nil
 	}
-	err = d.askSentinels(ctx, func(ctx context.Context, l *link) error {
+	return askSentinels(ctx, d, func(ctx context.Context, l *link) (addresses []string, err error) {
 		known := newCommand("sentinel", "replicas", d.service)
 		if err := l.one(ctx, known); err != nil {
-			return err
+			return nil, err
 		}
 		all, err := answerOf[[]any](known)
 		for _, one := range all {
@@ -93,9 +93,8 @@ func (d *database) knownToSentinels(ctx context.Context) (addresses []string, er
 			}
 			addresses = append(addresses, net.JoinHostPort(fmt.Sprint(of["ip"]), fmt.Sprint(of["port"])))
 		}
-		return err
+		return addresses, err
 	})
-	return addresses, err
 }
 
 // position is a history of writes and a server's progress in it in bytes (manual, "Redis

@@ -46,10 +46,8 @@ func (n *session) reach(ctx context.Context) error {
 			addresses = append(addresses, p.owner)
 		}
 	}
-	short := *n.settings
-	short.timeout = min(short.timeout, sentinelBound)
-	made, failures := replicas.AskAll(ctx, addresses, func(ctx context.Context, address string) (*link, error) {
-		return n.connectAs(ctx, &short, address)
+	made, failures := replicas.AskPrompt(ctx, promptness, addresses, func(ctx context.Context, address string) (*link, error) {
+		return n.connectAs(ctx, n.settings, address)
 	})
 	for i, l := range made {
 		if l != nil {

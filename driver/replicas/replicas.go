@@ -50,6 +50,21 @@ func AskAll[S, A any](ctx context.Context, servers []S, ask func(context.Context
 	return answers, failures
 }
 
+// AskPrompt is AskAll, but gives the others only late more once one has answered without an error. It cancels
+// the questions that are left.
+func AskPrompt[S, A any](ctx context.Context, late time.Duration, servers []S, ask func(context.Context, S) (A, error)) (answers []A, failures []error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var first sync.Once
+	return AskAll(ctx, servers, func(ctx context.Context, s S) (A, error) {
+		answer, err := ask(ctx, s)
+		if err == nil {
+			first.Do(func() { time.AfterFunc(late, cancel) })
+		}
+		return answer, err
+	})
+}
+
 const catchUpInterval = 20 * time.Millisecond
 
 // CatchUp calls ask until it returns nil, is final, or ctx ends. ask's error says why the server
