@@ -39,7 +39,8 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 	return sqldb.Catalog{
 		Noun:    "database",
 		Foreign: "move its tables to a database of another name (RENAME TABLE), or drop it if nobody needs it, or use another server",
-		Advice:  map[sqldb.ErrorKind]string{sqldb.NotAllowed: privilege, sqldb.NoWrites: "give the address of a server that takes writes"},
+		Advice: map[sqldb.ErrorKind]string{sqldb.NotAllowed: privilege, sqldb.NoWrites: "give the address of a server that takes writes",
+			sqldb.TimedOut: "if a time limit of the server or the user ended it (max_statement_time, max_execution_time), have the user a longer one: it is for assay's own statements too"},
 		Inspect: `SELECT (SELECT count(*) FROM information_schema.tables WHERE table_schema = $1 AND table_name <> 'assay_lease') +
 			(SELECT count(*) FROM information_schema.routines WHERE routine_schema = $1) +
 			(SELECT count(*) FROM information_schema.events WHERE event_schema = $1),

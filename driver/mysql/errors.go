@@ -156,7 +156,7 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 			{Codes: []uint16{codeUnknownDatabase, codeNoSuchThread}, Kind: sqldb.NotThere},
 			{Codes: []uint16{codeDatabaseDenied, codeTableDenied}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotAllowed},
 			{Codes: []uint16{codeKillDenied}, Kind: sqldb.NotAllowed},
-			{Codes: []uint16{codeQueryInterrupted, codeStatementTimeout, codeQueryTimeout}, Class: store.ClassTimeout},
+			{Codes: []uint16{codeQueryInterrupted, codeStatementTimeout, codeQueryTimeout}, Class: store.ClassTimeout, Kind: sqldb.TimedOut},
 			{Codes: []uint16{codeClientInteractionTime}, Class: store.ClassTimeout, Proves: sqldb.ProvesNothing},
 			{Codes: []uint16{codeServerShutdown}, Class: store.ClassShutdown, Proves: sqldb.ProvesNothing, Lasting: true},
 			{Codes: []uint16{codeOfflineMode}, Class: store.ClassShutdown, Proves: sqldb.ProvesNothing, Lasting: true},

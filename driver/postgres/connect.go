@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/encryption"
+	"assay/driver/sqldb"
 	"assay/driver/uri"
 	"assay/store"
 )
@@ -54,7 +55,12 @@ const (
 	wantAddress   = "postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE, with characters such as @ : / # ? in the password percent-encoded"
 	hintPrivilege = "the user needs the privilege CREATE on the database (GRANT CREATE ON DATABASE ... TO ...)"
 	hintReadOnly  = "this server is a standby, or default_transaction_read_only is on for it, the database or the user; turn the setting off, or give the primary's address, or several hosts and target_session_attrs=read-write"
+	hintTimeout   = "if a time limit of the server, the database or the user ended it (statement_timeout, for instance), have the user a longer one, since the limit is for assay's own statements too, or add statement_timeout=0 to the address, which lifts it for the run as well"
 )
+
+func hints() map[sqldb.ErrorKind]string {
+	return map[sqldb.ErrorKind]string{sqldb.NotAllowed: hintPrivilege, sqldb.NoWrites: hintReadOnly, sqldb.TimedOut: hintTimeout}
+}
 
 func hintOwner(schema, owner, user string) string {
 	return fmt.Sprintf("schema %s belongs to user %s, and this is user %s: connect as %[2]s, have %[2]s drop it (a run with --drop does), or name another database in the address",

@@ -179,6 +179,21 @@ func TestReadOnlyCreate(t *testing.T) {
 	}
 }
 
+// TestTimeLimitOfTheUser: it may end what assay itself does first, which says so.
+func TestTimeLimitOfTheUser(t *testing.T) {
+	db := openBank(t, target(t, parameter("statement_timeout", "1")))
+	defer db.Close()
+	err := db.Create(context.Background(), store.Marker{Workload: "bank"})
+	if err == nil { // each of its statements was quick
+		err = db.Load(context.Background(), store.Rows{Table: "account", Columns: []string{"id", "balance"}, Count: 200_000, Row: func(i int, into []store.Value) []store.Value {
+			return append(into, store.OfInt(int64(i)), store.OfInt(1))
+		}})
+	}
+	if err == nil || !strings.Contains(err.Error(), "statement_timeout=0") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestAddressesAsPgxReadsThem: several hosts, and the environment of PostgreSQL's clients.
 func TestAddressesAsPgxReadsThem(t *testing.T) {
 	u, err := url.Parse(server.Address())

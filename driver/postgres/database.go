@@ -39,7 +39,7 @@ func (d *dialect) catalogOf(schema string) sqldb.Catalog {
 		Owner: `SELECT coalesce((SELECT pg_catalog.pg_get_userbyid(nspowner)::text FROM pg_catalog.pg_namespace
 			WHERE nspname = $1 AND NOT pg_catalog.pg_has_role(nspowner, 'USAGE')), ''), current_user::text`,
 		OwnerAdvice: hintOwner,
-		Advice:      map[sqldb.ErrorKind]string{sqldb.NotAllowed: hintPrivilege, sqldb.NoWrites: hintReadOnly},
+		Advice:      hints(),
 		Inspect: `SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1) THEN 0
 				WHEN count(*) > 0 AND count(*) = count(*) FILTER (WHERE lease) THEN 0 ELSE greatest(1, count(*) FILTER (WHERE NOT lease)) END,
 			count(*) FILTER (WHERE mark), count(*) FILTER (WHERE lease)

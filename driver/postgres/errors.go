@@ -63,7 +63,7 @@ func errorTable() *sqldb.ErrorTable[string] {
 			{Codes: []string{"08000"}, Last: "08ZZZ", Class: store.ClassLost, Proves: sqldb.ProvesNothing},
 			{Codes: []string{codeStatementUnknown}, Proves: sqldb.ProvesNothing},
 			{Codes: []string{codeLockNotAvailable}, Class: store.ClassLockTimeout, Proves: sqldb.ProvesAlone},
-			{Codes: []string{codeQueryCanceled, codeIdleInTransaction, codeTransactionTimeout, codeIdleSessionTimeout}, Class: store.ClassTimeout, Proves: sqldb.ProvesAlone},
+			{Codes: []string{codeQueryCanceled, codeIdleInTransaction, codeTransactionTimeout, codeIdleSessionTimeout}, Class: store.ClassTimeout, Proves: sqldb.ProvesAlone, Kind: sqldb.TimedOut},
 			{Codes: []string{codeReadOnlyTransaction}, Class: store.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites, Lasting: true},
 			{Codes: []string{codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeDatabaseDropped}, Class: store.ClassShutdown, Proves: sqldb.ProvesAlone, Lasting: true},
 			{Codes: []string{codeUndefinedTable, codeInvalidSchemaName}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotThere},

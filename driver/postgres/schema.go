@@ -46,6 +46,7 @@ func openSchema(ctx context.Context, target store.Target, of store.Schema) (*sch
 	}
 	p := &schema{config: config, address: store.Redact(target.Address), isolation: isolation, told: named != "", without: a.without}
 	p.Namespace = sqldb.NewNamespace("postgres", "assay_"+of.Workload, of, reserved(), p)
+	p.Catalog.Advice = hints() // before the dialect is known
 	switch {
 	case of.Existing && config.RuntimeParams["search_path"] == pinned()["search_path"]:
 		delete(config.RuntimeParams, "search_path") // the user's own finds the user's tables

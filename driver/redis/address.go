@@ -44,7 +44,7 @@ const (
 	defaultTimeout  = 5 * time.Second
 	mostDatabases   = 1 << 20
 	mostReplicas    = 100
-	longestWait     = 3_600_000 // milliseconds
+	longestWait     = 3_600_000              // milliseconds
 	promptness      = 500 * time.Millisecond // of one server among several, while another may answer
 	addressForm     = "redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], the same with rediss:// for TLS, or redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST...]/NAME with the hosts of Sentinels and the name by which they know the primary, or redis+cluster://[USER:PASSWORD@]HOST[:PORT][,HOST...] with servers of a Redis Cluster, and rediss+sentinel:// and rediss+cluster:// for TLS; special characters percent-encoded, and a password alone (redis://:PASSWORD@HOST) is the user default's"
 	knownOptions    = "prefix, wait, waitMS"

@@ -37,6 +37,8 @@ const (
 	NotAllowed
 	// NoWrites: the server takes no writes.
 	NoWrites
+	// TimedOut: a time limit of the server ended the statement.
+	TimedOut
 	// InUse: something depends on the object to drop.
 	InUse
 )
