@@ -181,17 +181,26 @@ func TestReadOnlyCreate(t *testing.T) {
 
 // TestTimeLimitOfTheUser: it may end what assay itself does first, which says so.
 func TestTimeLimitOfTheUser(t *testing.T) {
-	db := openBank(t, target(t, parameter("statement_timeout", "1")))
-	defer db.Close()
-	err := db.Create(context.Background(), store.Marker{Workload: "bank"})
-	if err == nil { // each of its statements was quick
-		err = db.Load(context.Background(), store.Rows{Table: "account", Columns: []string{"id", "balance"}, Count: 200_000, Row: func(i int, into []store.Value) []store.Value {
-			return append(into, store.OfInt(int64(i)), store.OfInt(1))
-		}})
-	}
+	err := openAndLoad(target(t, parameter("statement_timeout", "1")))
 	if err == nil || !strings.Contains(err.Error(), "statement_timeout=0") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// openAndLoad ends with the first statement that is too slow.
+func openAndLoad(target store.Target) error {
+	ctx := context.Background()
+	db, err := Open(ctx, target, bank.Schema())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := db.Create(ctx, store.Marker{Workload: "bank"}); err != nil {
+		return err
+	}
+	return db.Load(ctx, store.Rows{Table: "account", Columns: []string{"id", "balance"}, Count: 200_000, Row: func(i int, into []store.Value) []store.Value {
+		return append(into, store.OfInt(int64(i)), store.OfInt(1))
+	}})
 }
 
 // TestAddressesAsPgxReadsThem: several hosts, and the environment of PostgreSQL's clients.
