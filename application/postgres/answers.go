@@ -66,7 +66,7 @@ func (a *answers) next(b []byte, r *wire.Request) (n int, done bool) {
 			return n, true
 		}
 		if asks && r != nil {
-			r.Asks = true
+			r.Asks, r.Discards = true, true
 			a.asks.Add(1)
 			if s := r.Answering(); s != nil { // whose data are not looked at
 				s.Partial = true

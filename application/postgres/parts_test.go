@@ -230,6 +230,21 @@ func TestCancelWhileAway(t *testing.T) {
 	}
 }
 
+// TestABrokenCopy: of data whose end the application did not send the server keeps nothing, in no transaction
+// either. One whose end was sent may have been committed.
+func TestABrokenCopy(t *testing.T) {
+	for want, data := range map[string][]pgproto3.FrontendMessage{
+		"abandoned; COPY: ": {&pgproto3.CopyData{Data: []byte("1\n")}},
+		"unknown; COPY: ":   {&pgproto3.CopyData{Data: []byte("1\n")}, &pgproto3.CopyDone{}},
+	} {
+		e := through(t)
+		e.asked(&pgproto3.Query{String: "COPY t FROM STDIN"})
+		e.answered(&pgproto3.CopyInResponse{})
+		e.asked(data...)
+		expect.Text(t, "the transactions", strings.Join(e.recorded(), "\n"), want)
+	}
+}
+
 // TestCopyToTheClient changes nothing, and COPY from it does.
 func TestCopyToTheClient(t *testing.T) {
 	e := through(t)

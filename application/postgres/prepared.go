@@ -85,7 +85,7 @@ func (q *requests) take(message []byte) {
 	case 'Q':
 		text := m.text()
 		q.deallocate(text)
-		q.batch = append(q.batch, statements(text, partial)...)
+		q.batch = append(q.batch, q.statements(text, partial)...)
 		return
 	case 'F':
 		q.batch = append(q.batch, &wire.Statement{Shape: "function call"})
@@ -96,16 +96,13 @@ func (q *requests) take(message []byte) {
 	}
 	switch message[0] {
 	case 'P':
-		if q.prepared == nil {
-			q.prepared = map[string]*prepared{}
-		}
 		name, text := m.text(), m.text()
 		q.deallocate(text)
-		of := &prepared{statements: statements(text, partial)}
+		of := &prepared{statements: q.statements(text, partial)}
 		for range m.short() {
 			of.parameters = append(of.parameters, m.number())
 		}
-		if q.prepared[name] = of; len(of.statements) > 0 {
+		if q.keep(name, of); len(of.statements) > 0 {
 			q.parsed = of.statements[0].Shape
 		}
 	case 'C':
@@ -173,13 +170,66 @@ func (q *requests) portal(name string) *portal {
 	return &portal{of: &prepared{}}
 }
 
-// statements takes a text apart.
-func statements(text string, partial bool) []*wire.Statement {
+func (q *requests) keep(name string, of *prepared) {
+	if q.prepared == nil {
+		q.prepared = map[string]*prepared{}
+	}
+	q.prepared[name] = of
+}
+
+// statements takes a text apart. PREPARE and EXECUTE are told by what is prepared, as the protocol's are,
+// whatever its name, of which there is one kind (PostgreSQL 18 manual, "PREPARE", "EXECUTE").
+func (q *requests) statements(text string, partial bool) []*wire.Statement {
 	all := wire.Statements(text)
 	for _, s := range all {
 		s.Partial = partial
+		word, rest, _ := strings.Cut(s.Shape, " ")
+		switch {
+		case strings.EqualFold(word, "PREPARE"):
+			q.prepare(s, rest)
+		case strings.EqualFold(word, "EXECUTE"):
+			q.execute(s, rest)
+		}
 	}
 	return all
+}
+
+// prepare keeps what a text prepares, unless it is a transaction. Values among the types of its parameters
+// would be taken for the statement's.
+func (q *requests) prepare(s *wire.Statement, rest string) {
+	name, behind := wire.Identifier(rest)
+	for _, as := range [...]string{" AS ", " as "} {
+		if types, what, is := strings.Cut(behind, as); is {
+			s.Shape = "PREPARE ?" + behind
+			if delete(q.prepared, name); !strings.Contains(types, "?") {
+				q.keep(name, &prepared{statements: []*wire.Statement{{Shape: what, Values: s.Values, Partial: s.Partial}}})
+			}
+			return
+		}
+	}
+}
+
+// execute makes a statement what was prepared, with its own values if all of them are literals.
+func (q *requests) execute(s *wire.Statement, rest string) {
+	name, arguments := wire.Identifier(rest)
+	of := q.named(name).statements
+	if len(of) != 1 {
+		return
+	}
+	values := wire.ValuesAfter(of[0].Values)
+	literals := arguments == "" || strings.Trim(arguments, " ().?") == ""
+	for _, v := range s.Values {
+		if inside, quoted := strings.CutPrefix(v, "'"); quoted && strings.HasSuffix(inside, "'") {
+			v = wire.Text([]byte(strings.ReplaceAll(strings.TrimSuffix(inside, "'"), "''", "'")))
+		}
+		literals = literals && !strings.HasPrefix(v, "$") && !values.Full()
+		values.Add(v)
+	}
+	if !literals { // which no rows are looked for by
+		s.Shape = "EXECUTE ?" + arguments + ": " + of[0].Shape
+		return
+	}
+	s.Shape, s.Values, s.Partial = of[0].Shape, values.All(), s.Partial || of[0].Partial
 }
 
 // bind is a statement with the values of a message.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -53,5 +54,27 @@ func TestForgotten(t *testing.T) {
 	asks(&pgproto3.Query{String: "SELECT 1"})
 	if len(to.asked.portals) != 0 {
 		t.Errorf("%d portals are left of a transaction that has ended", len(to.asked.portals))
+	}
+}
+
+// TestPreparedByText: PREPARE and EXECUTE are the places of what is prepared, whatever its name.
+func TestPreparedByText(t *testing.T) {
+	q := &requests{}
+	for _, c := range []struct{ text, shape, values string }{
+		{`PREPARE "A 1" (int, text) AS INSERT INTO t VALUES (7, $1, $2)`, "PREPARE ? (int, text) AS INSERT INTO t VALUES (?, $1, $2)", "7"},
+		{`EXECUTE "A 1"(3, 'it''s')`, "INSERT INTO t VALUES (?, $1, $2)", "7|3|it's"}, {`execute "A 1" (4, 'NULL')`, "INSERT INTO t VALUES (?, $1, $2)", "7|4|'NULL'"},
+		{`EXECUTE "A 1"(NULL, 'x')`, "EXECUTE ?(NULL, ?): INSERT INTO t VALUES (?, $1, $2)", "'x'"},
+		{`EXECUTE "A 1"(3, $$x$$)`, "EXECUTE ?(? ...): INSERT INTO t VALUES (?, $1, $2)", "3|$$x$$"},
+		{"prepare C3 as SELECT 1", "PREPARE ? as SELECT ?", "1"}, {"EXECUTE c3", "SELECT ?", "1"}, {"EXECUTE none(1)", "EXECUTE none(?)", "1"},
+		{"PREPARE c3 (numeric(4, 1)) AS SELECT $1", "PREPARE ? (numeric(? ...)) AS SELECT $1", "4|1"}, {"EXECUTE c3(2)", "EXECUTE c3(?)", "2"},
+		{"PREPARE TRANSACTION 'a'", "PREPARE TRANSACTION ?", "'a'"},
+	} {
+		s := q.statements(c.text, false)[0]
+		if got := strings.Join(s.Values, "|"); s.Shape != c.shape || got != c.values {
+			t.Errorf("%s: %q with %s, want %q with %s", c.text, s.Shape, got, c.shape, c.values)
+		}
+	}
+	if bound := bind(q.named("A 1"), fields("\x00\x00\x00\x00\x00\x00"), false); bound.statement.Shape != "INSERT INTO t VALUES (?, $1, $2)" {
+		t.Errorf("the protocol executes %q", bound.statement.Shape)
 	}
 }

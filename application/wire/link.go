@@ -84,10 +84,7 @@ func (l *link) run(first []byte) {
 // end does not come it commits nothing but by a COMMIT within, and of data whose end does not come nothing.
 // It keeps its locks meanwhile. l.mu is held.
 func (l *link) waits() bool {
-	if owing, is := l.talk.(Owing); is && owing.Owes() {
-		return false
-	}
-	return slices.ContainsFunc(l.queue, func(r *Request) bool { return !r.Quiet && (!r.Open || r.commits()) })
+	return !l.owes() && slices.ContainsFunc(l.queue, func(r *Request) bool { return !r.Quiet && (!r.Open || r.commits()) })
 }
 
 // start has one direction be passed on once both are attached, since one writes where the other reads.

@@ -69,7 +69,27 @@ func unnamed(shape string) string {
 		}
 		return words + rest[:from] + "?" + rest[to:]
 	}
+	for _, words := range [...]string{" CURRENT OF ", " current of "} {
+		if before, rest, is := strings.Cut(shape, words); is {
+			_, behind := Identifier(rest)
+			return before + words + "?" + behind
+		}
+	}
 	return shape
+}
+
+// Identifier is the name that a text begins with, as the server keeps it, and what is behind it; empty where
+// there is none (PostgreSQL 18 manual, "Identifiers and Key Words").
+func Identifier(text string) (name, behind string) {
+	if strings.HasPrefix(text, `"`) {
+		end := quotedEnd(text, '"', false)
+		return strings.ReplaceAll(strings.Trim(text[:end], `"`), `""`, `"`), text[end:]
+	}
+	end := 0
+	for end < len(text) && nameByte(text[end]) {
+		end++
+	}
+	return strings.ToLower(text[:end]), text[end:]
 }
 
 // step goes over one character or value.

@@ -31,6 +31,8 @@ func TestStatements(t *testing.T) {
 			[]string{"FETCH FORWARD ? FROM ?", "FETCH ALL FROM ?", "FETCH NEXT IN ?", "MOVE ? ?", "FETCH ?"}, []string{"50", "7"}, []Kind{Other, Other, Other, Other, Other}},
 		{`CLOSE "c 1"; close all; DEALLOCATE _pg3_7; DEALLOCATE PREPARE s; DEALLOCATE ALL; DEALLOCATE PREPARE all`,
 			[]string{"CLOSE ?", "close all", "DEALLOCATE ?", "DEALLOCATE PREPARE ?", "DEALLOCATE ALL", "DEALLOCATE PREPARE all"}, nil, []Kind{Other, Other, Other, Other, Other, Other}},
+		{`DELETE FROM t WHERE CURRENT OF "c ""1"; update t set a = b where current of c1 returning a`,
+			[]string{"DELETE FROM t WHERE CURRENT OF ?", "update t set a = b where current of ? returning a"}, nil, []Kind{Other, Other}},
 		{" ; ; ", nil, nil, nil}, {"'never ends", []string{"?"}, []string{"'never ends"}, []Kind{Other}},
 	} {
 		var shapes, values []string

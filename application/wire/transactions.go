@@ -190,6 +190,12 @@ func (l *link) end(r *Request, told bool) {
 	l.tx = nil
 }
 
+// owes reports whether data of the application's are missing for which the server has asked.
+func (l *link) owes() bool {
+	owing, is := l.talk.(Owing)
+	return is && owing.Owes()
+}
+
 // over ends what the connection has left open.
 func (l *link) over() {
 	l.mu.Lock()
@@ -204,10 +210,10 @@ func (l *link) over() {
 			l.tx.Outcome = outcomeOf(part)
 			l.end(part, false)
 		}
-		// Of one whose end was not sent the server commits nothing.
+		// Of one whose end, or whose data's, was not sent the server commits nothing.
 		if l.add(r, !r.Open); prepares(r.Statements) != "" {
 			l.tx.session = prepares(r.Statements)
-		} else if !l.tx.Alone && !r.commits() {
+		} else if !l.tx.Alone && !r.commits() || r.Discards && l.owes() {
 			continue
 		}
 		l.tx.Outcome = Unknown

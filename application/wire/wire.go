@@ -208,6 +208,8 @@ type Request struct {
 	// Asks is true of an answer whose last byte is the end of the server's asking for data: the
 	// application sends none before it has read that.
 	Asks bool
+	// Discards is true if the server does nothing of it where the connection ends before those data do.
+	Discards bool
 	// withheld are the bytes of an answer that is not to come, and tooMuch is true if they were too
 	// many to keep.
 	withheld []byte
