@@ -15,7 +15,17 @@ import (
 // opened before it is over only read.
 func TestAFailoverTakesNoWrites(t *testing.T) {
 	t.Parallel()
-	proxy, connector := through(t, onMariaDB(t), false)
+	failsOver(t, onMariaDB(t))
+}
+
+// TestOnMySQLAFailoverTakesNoWrites is that on MySQL; `make mysql` runs it.
+func TestOnMySQLAFailoverTakesNoWrites(t *testing.T) {
+	failsOver(t, onMySQL(t))
+}
+
+func failsOver(t *testing.T, address string) {
+	t.Helper()
+	proxy, connector := through(t, address, false)
 	connect := func() *sql.DB {
 		db := sql.OpenDB(connector)
 		db.SetMaxOpenConns(1)
