@@ -10,10 +10,7 @@ import (
 	"assay/store"
 )
 
-var (
-	_ store.Replicated = (*database)(nil)
-	_ store.Batching   = underWay{}
-)
+var _ store.Replicated = (*database)(nil)
 
 // database is a store.Database under (root, WORKLOAD); see ordered.Form.
 type database struct {

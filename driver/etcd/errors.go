@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"assay/driver/ordered"
 	"assay/history"
 	"assay/store"
 )
@@ -20,8 +21,6 @@ const (
 	classNoSpace     = "no space"
 	classCompacted   = "revision compacted"
 	classFuture      = "future revision"
-	classTooLarge    = "too large"
-	classTooLong     = "list too long"
 	classAuth        = "not authorized"
 	classCorrupt     = "corrupt cluster"
 	classMalformed   = "malformed request"
@@ -70,7 +69,7 @@ func meanings(text string) *meaning {
 	case is(rpctypes.ErrGRPCRequestTooManyRequests):
 		return &meaning{classTooMany, true, true}
 	case is(rpctypes.ErrGRPCRequestTooLarge, rpctypes.ErrGRPCTooManyOps):
-		return &meaning{classTooLarge, true, false}
+		return &meaning{ordered.ClassTooLarge, true, false}
 	case is(rpctypes.ErrGRPCEmptyKey, rpctypes.ErrGRPCDuplicateKey, rpctypes.ErrGRPCKeyNotFound, rpctypes.ErrGRPCValueProvided,
 		rpctypes.ErrGRPCLeaseProvided, rpctypes.ErrGRPCInvalidSortOption):
 		return &meaning{classMalformed, true, false}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	cluster "assay/cluster/etcd"
+	"assay/driver/ordered"
 	"assay/history"
 	"assay/internal/expect"
 	"assay/store"
@@ -155,11 +156,11 @@ func testProven(t *testing.T, c *cluster.Cluster) {
 			return nil
 		})
 	}
-	want("more keys than a request compares", many(maxOps), classTooLarge, false)
+	want("more keys than a request compares", many(maxOps), ordered.ClassTooLarge, false)
 	if r := many(maxOps - 1); r.Outcome != history.Committed {
 		t.Errorf("as many keys as a request compares: %+v", r)
 	}
-	want("a request of more than 1.5 MiB", do(t, n, insertPair, pair(7, strings.Repeat("x", 1_700_000))...), classTooLarge, false)
+	want("a request of more than 1.5 MiB", do(t, n, insertPair, pair(7, strings.Repeat("x", 1_700_000))...), ordered.ClassTooLarge, false)
 	want("a key that is there", do(t, n, insertPair, pair(1000, "again")...), store.ClassDuplicate, false)
 	if got := read(t, n, 7); got != nil {
 		t.Errorf("what was refused is there, %d bytes", len(got[0]))
@@ -251,7 +252,7 @@ func TestMeanings(t *testing.T) {
 		"etcdserver: too many requests":                                          {history.Failed, classTooMany},
 		"etcdserver: no leader":                                                  {history.Failed, classNoLeader},
 		"raft proposal dropped":                                                  {history.Failed, classNoLeader},
-		"etcdserver: request is too large":                                       {history.Failed, classTooLarge},
+		"etcdserver: request is too large":                                       {history.Failed, ordered.ClassTooLarge},
 		"etcdserver: permission denied":                                          {history.Failed, classAuth},
 		"etcdserver: invalid auth token":                                         {history.Failed, classAuth},
 		"etcdserver: request timed out":                                          {history.Unknown, store.ClassTimeout},

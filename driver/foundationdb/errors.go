@@ -3,6 +3,7 @@ package foundationdb
 import (
 	"cmp"
 
+	"assay/driver/ordered"
 	"assay/history"
 	"assay/store"
 )
@@ -15,8 +16,6 @@ const (
 	classVersion   = "cluster version changed"
 	classThrottled = "throttled"
 	classLocked    = "database locked"
-	classTooLarge  = "too large"
-	classTooLong   = "list too long"
 )
 
 // Codes that this driver asks for.
@@ -51,15 +50,15 @@ var meanings = map[int]meaning{
 	1037:                   {classBehind, true}, // process_behind
 	codeLocked:             {classLocked, true},
 	codeVersionChanged:     {classVersion, false},
-	1042:                   {classThrottled, true},      // commit_proxy_memory_limit_exceeded
-	1051:                   {classThrottled, true},      // batch_transaction_throttled
-	1078:                   {classThrottled, true},      // grv_proxy_memory_limit_exceeded
-	1213:                   {classThrottled, true},      // tag_throttled
-	1223:                   {classThrottled, true},      // proxy_tag_throttled
-	1515:                   {store.ClassConnect, false}, // no_cluster_file_found
-	2101:                   {classTooLarge, false},      // transaction_too_large
-	2102:                   {classTooLarge, false},      // key_too_large
-	2103:                   {classTooLarge, false},      // value_too_large
+	1042:                   {classThrottled, true},         // commit_proxy_memory_limit_exceeded
+	1051:                   {classThrottled, true},         // batch_transaction_throttled
+	1078:                   {classThrottled, true},         // grv_proxy_memory_limit_exceeded
+	1213:                   {classThrottled, true},         // tag_throttled
+	1223:                   {classThrottled, true},         // proxy_tag_throttled
+	1515:                   {store.ClassConnect, false},    // no_cluster_file_found
+	2101:                   {ordered.ClassTooLarge, false}, // transaction_too_large
+	2102:                   {ordered.ClassTooLarge, false}, // key_too_large
+	2103:                   {ordered.ClassTooLarge, false}, // value_too_large
 }
 
 func classOf(code int) string { return cmp.Or(meanings[code].class, store.ClassOther) }
@@ -78,7 +77,7 @@ func passing(code int) bool { return meanings[code].passing }
 func judge(code int, committing bool) (history.Outcome, string) {
 	class := classOf(code)
 	switch {
-	case !committing, passing(code), class == classTooLarge:
+	case !committing, passing(code), class == ordered.ClassTooLarge:
 		return history.Failed, class
 	default:
 		return history.Unknown, class

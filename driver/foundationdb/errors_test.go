@@ -3,6 +3,7 @@ package foundationdb
 import (
 	"testing"
 
+	"assay/driver/ordered"
 	"assay/history"
 	"assay/store"
 )
@@ -20,7 +21,7 @@ func TestErrorsOfTheCommit(t *testing.T) {
 	failed := map[int]string{
 		1020: store.ClassSerialization, 1007: classTooOld, 1009: classBehind, 1037: classBehind, 1038: classLocked,
 		1042: classThrottled, 1051: classThrottled, 1078: classThrottled, 1213: classThrottled, 1223: classThrottled,
-		2101: classTooLarge, 2102: classTooLarge, 2103: classTooLarge,
+		2101: ordered.ClassTooLarge, 2102: ordered.ClassTooLarge, 2103: ordered.ClassTooLarge,
 	}
 	unknown := map[int]string{
 		1021: classUnknown, 1025: store.ClassTimeout, 1031: store.ClassTimeout, 1004: store.ClassTimeout, 1039: classVersion,

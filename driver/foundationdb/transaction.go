@@ -86,10 +86,6 @@ func (t *transaction) guard(mark []byte) error {
 
 func committed() store.Reply { return store.Reply{Outcome: history.Committed} }
 
-func refused(class, doing string, err error) store.Reply {
-	return store.Reply{Outcome: history.Failed, Class: class, Err: fmt.Errorf("foundationdb: %s: %w", doing, err)}
-}
-
 func (t *transaction) failure(doing string, err error) store.Reply {
 	outcome, class := judge(codeOf(err), t.committing)
 	if codeOf(err) == 0 && t.ctx.Err() != nil {
