@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"workload/availability":     {"store", "store/bug", "workload", "workload/definition", "workload/keyvalue", "load", "history", "check", "report", "measure"},
 	"workload/entity":           {"store", "store/bug", "workload", "workload/definition", "workload/keyvalue", "load", "history", "check", "report", "measure"},
 	"workload/churn":            {"store", "store/bug", "store/promise", "workload", "workload/definition", "load", "history", "check", "report"},
-	"workload/journal":          {"store", "workload", "workload/definition", "load", "history", "check"},
+	"workload/journal":          {"store", "store/bug", "workload", "workload/definition", "load", "history", "check"},
 	"workload/smallbank":        {"store", "store/bug", "store/promise", "workload", "workload/definition", "workload/journal", "load", "history", "check", "check/cycle", "report", "measure"},
 	"workload/tpcb":             {"store", "store/bug", "store/promise", "workload", "workload/definition", "workload/journal", "load", "history", "check", "report"},
 	"workload/bulkupdate":       {"store", "store/bug", "store/promise", "workload", "workload/definition", "load", "history", "check", "report"},
