@@ -3,6 +3,7 @@ package register
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"assay/check"
@@ -39,6 +40,22 @@ func TestCountingDecides(t *testing.T) {
 				t.Errorf("%+v, %v: %v %s %+v", c, outcome, r.Verdict, r.Detail, r.Evidence)
 			}
 		}
+	}
+}
+
+// Where readers overlap, there are too many orders to try and too many states to walk.
+func TestCountingDecidesForManyReaders(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	ops := changing(4, 100, 300, history.Committed)
+	for i := range ops {
+		if o := &ops[i]; o.Kind == Read {
+			o.Process = int64(i)
+			o.Invoke -= min(o.Invoke-1, r.Int64N(10))
+			o.Complete += r.Int64N(10)
+		}
+	}
+	if f := Check(context.Background(), build(t, ops), Options{}); f.Verdict != check.Violated || f.Evidence[0].Kind != kindFew {
+		t.Errorf("%v %s %+v", f.Verdict, f.Detail, f.Evidence)
 	}
 }
 
