@@ -138,7 +138,8 @@ func (j *judge) historyRow(x Transaction, also []int64) {
 	}
 }
 
-// judgeTotal compares the four sums, and the existing with the loaded rows.
+// judgeTotal compares the four sums, and the existing with the loaded rows. The sums are TPC-B's consistency
+// conditions (TPC-B, revision 2.0, clause 2.3), as far as pgbench's choice of tellers leaves them.
 func (j *judge) judgeTotal() check.Result {
 	r := &j.total
 	for table := Branches; table <= Accounts && j.missing == ""; table++ {
