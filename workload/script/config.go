@@ -120,66 +120,29 @@ func readSource(path string) (source, error) {
 }
 
 // files is a flag's value that adds a script each time.
-type files struct{ config *Config }
-
-func (f files) String() string {
-	if f.config == nil {
-		return ""
-	}
-	return f.config.File
-}
-
-func (f files) Type() string { return "file" }
-
-// GetSlice, Append and Replace, of files and of definitions, implement pflag.SliceValue.
-func (f files) GetSlice() []string       { return f.config.Files() }
-func (f files) Append(path string) error { return f.Set(path) }
-func (f files) Replace(all []string) error {
-	f.config.Script, f.config.More = Script{}, nil
-	for _, path := range all {
-		if err := f.Set(path); err != nil {
-			return err
-		}
-	}
-	return nil
+func (c *Config) files() definition.Several {
+	return definition.Several{Kind: "file", Given: c.Files, Add: c.addFile, Clear: func() { c.Script, c.More = Script{}, nil }}
 }
 
 // definitions is a flag's value that adds parameters each time, as pgbench's -D does. The first time
 // replaces a scenario's.
-type definitions struct {
-	text  *string
-	given *bool
-}
-
-func (d definitions) String() string {
-	if d.text == nil {
-		return ""
-	}
-	return *d.text
-}
-
-func (d definitions) Type() string { return "string" }
-
-func (d definitions) Set(text string) error {
-	if *d.given {
-		text = *d.text + "," + text
-	}
-	*d.text, *d.given = text, true
-	return nil
-}
-
-func (d definitions) GetSlice() []string       { return []string{*d.text} }
-func (d definitions) Append(text string) error { return d.Set(text) }
-func (d definitions) Replace(all []string) error {
-	*d.text, *d.given = strings.Join(all, ","), true
-	return nil
+func (c *Config) definitions() definition.Several {
+	given := false
+	return definition.Several{Kind: "string", Given: func() []string { return []string{c.Define} }, Clear: func() { given = false },
+		Add: func(text string) error {
+			if given {
+				text = c.Define + "," + text
+			}
+			c.Define, given = text, true
+			return nil
+		}}
 }
 
 // maxWeight is pgbench's.
 const maxWeight = 1<<31 - 1
 
-// Set takes FILE or FILE@WEIGHT.
-func (f files) Set(given string) error {
+// addFile takes FILE or FILE@WEIGHT.
+func (c *Config) addFile(given string) error {
 	var s Script
 	s.File = given
 	if at := strings.LastIndexByte(given, '@'); at > 0 {
@@ -194,10 +157,10 @@ func (f files) Set(given string) error {
 	if s.Text, err = readSource(s.File); err != nil {
 		return err
 	}
-	if f.config.File == "" {
-		f.config.Script = s
+	if c.File == "" {
+		c.Script = s
 	} else {
-		f.config.More = append(f.config.More, s)
+		c.More = append(c.More, s)
 	}
 	return nil
 }

@@ -57,12 +57,12 @@ Everything is in a schema of assay's own. assay refuses a statement that names a
 
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
-		{Name: "script", Value: files{c}, Usage: "a script, as FILE or FILE@WEIGHT behind the command; several in pgbench's language are chosen from by their weights"},
-		{Name: "file", Short: "f", Value: files{c}, Usage: "the same: -f a.sql@3 -f b.sql@7"},
+		{Name: "script", Value: c.files(), Usage: "a script, as FILE or FILE@WEIGHT behind the command; several in pgbench's language are chosen from by their weights"},
+		{Name: "file", Short: "f", Value: c.files(), Usage: "the same: -f a.sql@3 -f b.sql@7"},
 		{Name: "language", Value: (*string)(&c.Language), Values: []string{string(PgbenchLanguage), string(StarlarkLanguage)}, Empty: true, Usage: "what the script is written in, if its content does not tell"},
 		{Name: "protocol", Value: (*string)(&c.Protocol), Values: []string{"simple", "extended", "prepared"}, Empty: true, Usage: "how statements in pgbench's language are sent, as pgbench's -M (default simple)"},
 		{Name: "setup", Value: file{&c.Setup, &c.SetupText}, Usage: "of a script in pgbench's language: a file of SQL that makes tables and rows"},
-		{Name: "define", Value: definitions{&c.Define, new(bool)}, Usage: "parameters of the script, such as scale=10,users=500; repeatable"},
+		{Name: "define", Value: c.definitions(), Usage: "parameters of the script, such as scale=10,users=500; repeatable"},
 		{Name: "observe", Value: &c.Observe, Max: 1000, Range: "0 to 1000 a second", Usage: "how many times a second the invariants are looked at meanwhile; 0 for at the end alone"},
 		{Name: "pause", Value: &c.Pause, Max: 1000, Range: "0 to 1000 milliseconds", Usage: "longest pause before each statement of a transaction but the first, in milliseconds, so that transactions meet; 0 for none"},
 		{Name: "loaders", Value: &c.Loaders, Min: 1, Max: 256, Usage: "batches of rows that are loaded at the same time"},

@@ -11,6 +11,7 @@ import (
 
 	"assay/internal/expect"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // declared is a script that does nothing, with more behind it.
@@ -89,7 +90,7 @@ func TestFlagsOfAScript(t *testing.T) {
 			continue
 		}
 		for _, text := range []string{"a=8", "b=2,c=3"} { // the first replaces what the configuration had
-			expect.NoError(t, f.Value.(definitions).Set(text))
+			expect.NoError(t, f.Value.(definition.Several).Set(text))
 		}
 	}
 	if c.Define != "a=8,b=2,c=3" {

@@ -164,8 +164,8 @@ func (c *Config) Flags() []definition.Flag {
 		{Name: "field-bytes", Value: &c.FieldBytes, Min: minFieldBytes, Max: MaxFieldBytes, Usage: "bytes of each field"},
 		{Name: "scan-length", Value: &c.ScanLength, Min: 1, Max: MaxScanLength, Usage: "the most records that a scan asks for"},
 		{Name: "read", Value: &c.Read, Usage: "who answers reads and scans, as far as an address names several: primary, secondary-preferred or nearest; reads older than what the same client has seen are counted", Values: store.Readers(), Empty: true},
-		{Name: "property-file", Short: "P", Value: propertyFiles{c}, Usage: "a property file of YCSB's core workload, such as workloada; repeatable, the later one counts"},
-		{Name: "property", Short: "p", Value: propertyValues{c}, Usage: "a property, as NAME=VALUE such as recordcount=1000; repeatable, and counts before any file"},
+		{Name: "property-file", Short: "P", Value: c.propertyFiles(), Usage: "a property file of YCSB's core workload, such as workloada; repeatable, the later one counts"},
+		{Name: "property", Short: "p", Value: c.propertyValues(), Usage: "a property, as NAME=VALUE such as recordcount=1000; repeatable, and counts before any file"},
 		{Name: "key-column", Value: &c.KeyColumn, Usage: "with properties or --use-existing: what the column of the key is called (default " + defaultKeyColumn + "); y_id in tables that YCSB's driver for Cassandra uses"},
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"assay/internal/spelling"
 	"assay/store"
+	"assay/workload/definition"
 )
 
 // defaults are the documented properties of YCSB 0.17's CoreWorkload and Client that decide a
@@ -112,78 +113,42 @@ func joined(text []byte) []byte {
 	return all
 }
 
-// propertyFiles and propertyValues are the pflag.Values of -P and -p. They keep the order given.
-type (
-	propertyFiles  struct{ of *Config }
-	propertyValues struct{ of *Config }
-)
-
-func (propertyFiles) Type() string  { return "file" }
-func (propertyValues) Type() string { return "name=value" }
-
-func (f propertyFiles) String() string {
-	if f.of == nil {
-		return ""
-	}
-	return strings.Join(f.of.given.files, ",")
+// propertyFiles and propertyValues are the values of -P and -p.
+func (c *Config) propertyFiles() definition.Several {
+	g := &c.given
+	return definition.Several{Kind: "file", Given: func() []string { return g.files }, Add: g.addFile,
+		Clear: func() { g.files, g.inFiles = nil, nil }}
 }
 
-func (f propertyValues) String() string {
-	if f.of == nil {
-		return ""
-	}
-	return strings.Join(f.of.given.values, ",")
+func (c *Config) propertyValues() definition.Several {
+	g := &c.given
+	return definition.Several{Kind: "name=value", Given: func() []string { return g.values }, Add: g.addValue,
+		Clear: func() { g.values, g.named = nil, nil }}
 }
 
-func (f propertyFiles) Set(path string) error {
+func (g *givenProperties) addFile(path string) error {
 	all, err := readProperties(path)
 	if err != nil {
 		return err
 	}
-	if f.of.given.inFiles == nil {
-		f.of.given.inFiles = map[string]string{}
+	if g.inFiles == nil {
+		g.inFiles = map[string]string{}
 	}
-	maps.Copy(f.of.given.inFiles, all)
-	f.of.given.files = append(f.of.given.files, path)
+	maps.Copy(g.inFiles, all)
+	g.files = append(g.files, path)
 	return nil
 }
 
-func (f propertyValues) Set(text string) error {
+func (g *givenProperties) addValue(text string) error {
 	name, value, found := strings.Cut(text, "=")
 	if name = strings.TrimSpace(name); !found || name == "" {
 		return fmt.Errorf("%q is not NAME=VALUE, such as recordcount=1000", text)
 	}
-	if f.of.given.named == nil {
-		f.of.given.named = map[string]string{}
+	if g.named == nil {
+		g.named = map[string]string{}
 	}
-	f.of.given.named[name] = value
-	f.of.given.values = append(f.of.given.values, text)
-	return nil
-}
-
-// GetSlice, Append and Replace implement pflag.SliceValue.
-func (f propertyFiles) GetSlice() []string  { return f.of.given.files }
-func (f propertyValues) GetSlice() []string { return f.of.given.values }
-
-func (f propertyFiles) Append(path string) error  { return f.Set(path) }
-func (f propertyValues) Append(text string) error { return f.Set(text) }
-
-func (f propertyFiles) Replace(all []string) error {
-	f.of.given.files, f.of.given.inFiles = nil, nil
-	return setAll(all, f.Set)
-}
-
-func (f propertyValues) Replace(all []string) error {
-	f.of.given.values, f.of.given.named = nil, nil
-	return setAll(all, f.Set)
-}
-
-func setAll(all []string, set func(string) error) error {
-	for _, one := range all {
-		if err := set(one); err != nil {
-			return err
-		}
-	}
+	g.named[name] = value
+	g.values = append(g.values, text)
 	return nil
 }
 

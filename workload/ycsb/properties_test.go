@@ -104,10 +104,10 @@ func proposed(t *testing.T, flags map[string]string, files []string, values ...s
 	c := Defaults()
 	for i, text := range files {
 		path := filepath.Join(t.TempDir(), "file"+string(rune('a'+i)))
-		expect.NoError(t, os.WriteFile(path, []byte(text), 0o600), propertyFiles{&c}.Set(path))
+		expect.NoError(t, os.WriteFile(path, []byte(text), 0o600), c.propertyFiles().Set(path))
 	}
 	for _, v := range values {
-		expect.NoError(t, propertyValues{&c}.Set(v))
+		expect.NoError(t, c.propertyValues().Set(v))
 	}
 	plan := load.Defaults()
 	for _, f := range c.Flags() {
@@ -324,11 +324,11 @@ func TestKeptHistogram(t *testing.T) {
 	c.FieldLengths = &histogram{Block: 20, Buckets: []int64{1}}
 	plan := load.Defaults()
 	none := func(string) bool { return false }
-	expect.NoError(t, propertyValues{&c}.Set("fieldcount=3"))
+	expect.NoError(t, c.propertyValues().Set("fieldcount=3"))
 	if _, err := c.Propose(&plan, none); err != nil || c.FieldLengths.Block != 20 || c.Properties["fieldcount"] != "3" {
 		t.Errorf("%v, %+v, %v", err, c.FieldLengths, c.Properties)
 	}
-	expect.NoError(t, propertyValues{&c}.Set("fieldlengthhistogram=nowhere.txt"))
+	expect.NoError(t, c.propertyValues().Set("fieldlengthhistogram=nowhere.txt"))
 	if _, err := c.Propose(&plan, none); !errors.As(err, new(*store.OptionError)) {
 		t.Errorf("a file that is not there: %v", err)
 	}
