@@ -128,6 +128,7 @@ func (c applicationCase) tried(t *testing.T, env string) {
 	}
 	e, r := app("mended", "--tries", fmt.Sprint(c.tries), "--patience", "8s", "--late", "20s")
 	e.want(t, exitValid)
+	t.Logf("the mended form in %d tries, the untouched one among them", len(r.Tries))
 	for _, try := range r.Tries {
 		if try.Happens != application.Survived && try.Happens != application.Retried {
 			t.Errorf("the mended form at %s: %s, %s", try.Event, try.Happens, try.Detail)
