@@ -68,8 +68,6 @@ func (n *session) refusal(t *transaction, doing string, err error) store.Reply {
 	reply, known := ordered.Refusal(err)
 	switch {
 	case known:
-	case errors.As(err, new(*existsError)):
-		reply = store.Reply{Outcome: history.Failed, Class: store.ClassDuplicate, Violated: store.Unique, Confirmed: true}
 	case errors.Is(err, errConflict), errors.Is(err, errFenced):
 		reply = store.Reply{Outcome: history.Failed, Class: store.ClassSerialization}
 	default:

@@ -11,6 +11,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"assay/driver/ordered"
+	"assay/driver/rows"
+	"assay/store"
 )
 
 // Limits of one request (manual 3.4, "Configuration options"): --max-txn-ops, 128 by default, for
@@ -319,6 +321,8 @@ func deleteOp(key, end []byte) *pb.RequestOp {
 type existsError struct{ key []byte }
 
 func (e *existsError) Error() string { return fmt.Sprintf("key %q is there already", e.key) }
+
+func (e *existsError) Unwrap() error { return &rows.Violation{Kind: store.Unique} }
 
 // refused says why a commit was refused, by what etcd read in its place.
 func (t *transaction) refused(answer *pb.TxnResponse) error {

@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// look is which documents are to be found, and what is given of them.
-type look struct {
+// query is which documents are to be found, and what is given of them.
+type query struct {
 	filter bson.D
 	// projection and sort are nil for whole documents and any order.
 	projection, sort bson.D
@@ -20,37 +20,37 @@ type look struct {
 }
 
 // find gives documents. An error of use is returned as it is.
-func (p place) find(x steps, l look, use func(bson.Raw) error) error {
+func (p place) find(x steps, q query, use func(bson.Raw) error) error {
 	if x.of != nil {
-		return x.of.each(x.sent, p.Collection, l.command(p.Name()), l.batch, use)
+		return x.of.each(x.sent, p.Collection, q.command(p.Name()), q.batch, use)
 	}
-	o := options.Find().SetLimit(l.limit)
-	if l.projection != nil {
-		o.SetProjection(bsonOf(l.projection))
+	o := options.Find().SetLimit(q.limit)
+	if q.projection != nil {
+		o.SetProjection(bsonOf(q.projection))
 	}
-	if l.sort != nil {
-		o.SetSort(l.sort)
+	if q.sort != nil {
+		o.SetSort(q.sort)
 	}
-	if l.batch > 0 {
-		o.SetBatchSize(l.batch)
+	if q.batch > 0 {
+		o.SetBatchSize(q.batch)
 	}
-	cursor, err := p.Find(x.next(), bsonOf(l.filter), o)
+	cursor, err := p.Find(x.next(), bsonOf(q.filter), o)
 	return eachIn(x.ctx, p.Collection, cursor, err, use)
 }
 
 // command is the command of a transaction (MongoDB manual, "find").
-func (l look) command(collection string) bson.D {
-	d := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: l.filter}}
-	if l.projection != nil {
-		d = append(d, bson.E{Key: "projection", Value: l.projection})
+func (q query) command(collection string) bson.D {
+	d := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: q.filter}}
+	if q.projection != nil {
+		d = append(d, bson.E{Key: "projection", Value: q.projection})
 	}
-	if l.sort != nil {
-		d = append(d, bson.E{Key: "sort", Value: l.sort})
+	if q.sort != nil {
+		d = append(d, bson.E{Key: "sort", Value: q.sort})
 	}
-	if l.batch > 0 {
-		d = append(d, bson.E{Key: "batchSize", Value: l.batch})
+	if q.batch > 0 {
+		d = append(d, bson.E{Key: "batchSize", Value: q.batch})
 	}
-	return append(d, bson.E{Key: "limit", Value: max(l.limit, -l.limit)}, bson.E{Key: "singleBatch", Value: l.limit < 0})
+	return append(d, bson.E{Key: "limit", Value: max(q.limit, -q.limit)}, bson.E{Key: "singleBatch", Value: q.limit < 0})
 }
 
 // aggregate gives what a pipeline makes, in answers of so many documents at most; 0 for what the server gives.

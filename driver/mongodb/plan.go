@@ -161,11 +161,11 @@ func (p *plan) find(x steps, v *values, filter bson.D, one bool, limit int64, us
 	case p.of.outer != nil:
 		return p.readElements(x, v, filter, limit, use)
 	case one:
-		return p.in.find(x, look{filter: filter, projection: p.projection, sort: p.sort, limit: -1}, use)
+		return p.in.find(x, query{filter: filter, projection: p.projection, sort: p.sort, limit: -1}, use)
 	case limit > 0: // in one batch, if the answer fits into one
-		return p.in.find(x, look{filter: filter, projection: p.projection, sort: p.sort, limit: limit, batch: int32(limit) + 1}, use)
+		return p.in.find(x, query{filter: filter, projection: p.projection, sort: p.sort, limit: limit, batch: int32(limit) + 1}, use)
 	}
-	return p.in.find(x, look{filter: filter, projection: p.projection, sort: p.sort, batch: p.batch}, use)
+	return p.in.find(x, query{filter: filter, projection: p.projection, sort: p.sort, batch: p.batch}, use)
 }
 
 // elementsOf is a pipeline of the elements, each in its document's place.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -186,4 +189,24 @@ func (t *serverTransaction) abort(ctx context.Context) bool {
 	// Any refusal means that there is no such transaction, or no longer: it has
 	// been aborted or committed. Only a timeout leaves that open.
 	return err == nil || answered && code != codeMaxTimeMSExpired && code != codeExceededTimeLimit
+}
+
+// writers selects the primary, or the routers that are so much farther than the nearest at most, as the library does
+// (server selection specification, "localThresholdMS").
+type writers struct{ farther time.Duration }
+
+// SelectServer implements description.ServerSelector.
+func (w writers) SelectServer(of topologies.Topology, servers []topologies.Server) ([]topologies.Server, error) {
+	if of.Kind == topologies.TopologyKindSingle || of.Kind == topologies.TopologyKindLoadBalanced {
+		return servers, nil
+	}
+	nearest := time.Duration(math.MaxInt64 / 2)
+	for i := range servers {
+		if servers[i].AverageRTTSet {
+			nearest = min(nearest, servers[i].AverageRTT)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(servers), func(s topologies.Server) bool {
+		return s.Kind != topologies.ServerKindRSPrimary && (s.Kind != topologies.ServerKindMongos || s.AverageRTT > nearest+w.farther)
+	}), nil
 }

@@ -131,7 +131,7 @@ func testCursor(t *testing.T, set *cluster.ReplicaSet) {
 	for _, wanted := range []int{5, 3} {
 		var balances []int64
 		reply := x.transact(expect.Patiently(t), func(s steps) error {
-			err := db.place(db.database.database, "account").find(s, look{sort: ascending("_id"), batch: 2, filter: bson.D{}}, func(document bson.Raw) error {
+			err := db.place(db.database.database, "account").find(s, query{sort: ascending("_id"), batch: 2, filter: bson.D{}}, func(document bson.Raw) error {
 				if balances = append(balances, document.Lookup("balance").Int64()); len(balances) == wanted {
 					return enough
 				}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -325,4 +326,37 @@ func (c *command) Close() error {
 		return c.Expire()
 	}
 	return c.Connection.Close()
+}
+
+// codeReauthenticate is ReauthenticationRequired: the connection's token is of the past.
+const codeReauthenticate = 391
+
+// asked sends a message of ours and returns the answer, whose time it notes. Errors are those of the library's
+// driver.Operation.
+func (c *command) asked(x *sending, message []byte, compresses bool) (bson.Raw, error) {
+	reply, err := c.exchanged(x, message, compresses)
+	if err != nil {
+		c.failed = true
+		return nil, driver.Error{Message: err.Error(), Labels: []string{driver.NetworkError}, Wrapped: err}
+	}
+	answer, err := c.time.answer(reply)
+	if refused, is := err.(driver.Error); is && refused.Code == codeReauthenticate {
+		c.failed = true // another one has a new token
+	}
+	return answer, err
+}
+
+func (c *command) exchanged(x *sending, message []byte, compresses bool) (reply []byte, err error) {
+	if compresses {
+		if message, err = c.CompressWireMessage(message, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err = c.send(x, message); err != nil {
+		return nil, err
+	}
+	if reply, err = c.receive(x); err != nil || !compresses {
+		return reply, err
+	}
+	return uncompressed(reply)
 }

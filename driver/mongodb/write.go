@@ -186,7 +186,7 @@ func (p *plan) update(x steps, v *values, use func(bson.Raw) error) (int64, erro
 		return changed, err
 	}
 	// Nothing was changed: it is the floor, if the row is there.
-	return 0, p.in.find(x, look{filter: filter, projection: only(), limit: -1}, func(bson.Raw) error { return refusal{store.Floor} })
+	return 0, p.in.find(x, query{filter: filter, projection: only(), limit: -1}, func(bson.Raw) error { return refusal{store.Floor} })
 }
 
 // apply sends an update, and says how many rows it has found.
