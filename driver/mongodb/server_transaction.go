@@ -27,9 +27,9 @@ type serverTransaction struct {
 	open bool
 	// keeps is true if commands go over the connection of the first.
 	keeps bool
-	// server is the one that was chosen, nil before, and as is what it was then.
-	server *chosen
-	as     topologies.ServerKind
+	// server is the one that was chosen, nil before; primary is true if it was one then.
+	server  *chosen
+	primary bool
 	// connection is nil if there is none now.
 	connection *command
 	bytes      []byte // of the last command, for their memory
@@ -60,9 +60,10 @@ func (t *serverTransaction) run(x *sending, database string, of bson.D) (bson.Ra
 	return answer, err
 }
 
-// connect chooses the server and takes a connection, unless there is one that is still good.
+// connect chooses the server and takes a connection, unless there is one that is still good. A router stays that of
+// its transaction (transactions specification, "Mongos Pinning").
 func (t *serverTransaction) connect(ctx context.Context) error {
-	if t.server != nil && t.server.Server.Description().Kind != t.as {
+	if t.server != nil && t.primary && t.server.Server.Description().Kind != topologies.ServerKindRSPrimary {
 		t.leave()
 	}
 	if c := t.connection; c != nil && (!c.Alive() || c.Stale()) {
@@ -77,7 +78,7 @@ func (t *serverTransaction) connect(ctx context.Context) error {
 		if !is {
 			return errNotOurs
 		}
-		t.server, t.as = of, of.Server.Description().Kind
+		t.server, t.primary = of, of.Server.Description().Kind == topologies.ServerKindRSPrimary
 	}
 	if t.connection != nil {
 		return nil

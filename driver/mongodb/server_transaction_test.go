@@ -121,6 +121,14 @@ func TestSessionsWait(t *testing.T) {
 	}
 }
 
+// TestTransactionsChooseTheirServer: one that was the primary may be none any more.
+func TestTransactionsChooseTheirServer(t *testing.T) {
+	t.Parallel()
+	x := &transactor{db: &database{connection: new(connection)}}
+	x.of.server = new(chosen)
+	shouldBe(t, x.begin(t.Context()).of.server, nil, "the server of a new transaction")
+}
+
 // testCursor reads in answers of two documents, ends in the middle, and commits all the same.
 func testCursor(t *testing.T, set *cluster.ReplicaSet) {
 	db, _ := loaded(t, set, 100, 200, 300, 400, 500)

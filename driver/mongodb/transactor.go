@@ -55,17 +55,14 @@ func (x *transactor) Close() {
 	}
 }
 
-// begin starts a transaction, of which the server learns with its first statement. Behind routers each
-// has its own.
+// begin starts a transaction, of which the server learns with its first statement.
 func (x *transactor) begin(ctx context.Context) steps {
 	t := &x.of
 	now := time.Now()
 	if t.session == nil || now.Sub(t.session.begun) > sessionLife {
 		t.session = x.db.takeSession(now)
 	}
-	if x.db.sharded {
-		t.leave()
-	}
+	t.leave() // who is the primary is asked for each
 	t.session.number++
 	t.session.begun, t.open = now, false
 	sent := counting(ctx, nil)
